@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Compiled random networks against judges that share no code with what they judge.
+"""Compiled random networks against judges that share no code with the code that they judge.
 
-Of each network (random_graphs.py):
-- what the compiler reads from the file, run in float, is what float_reference.py computes;
-- the compiled model runs on the embedded device, and every tensor between two segments is looked
-  at: what a BPU segment writes equals reference.py bit by bit, what an operator of the CPU writes
-  is what reference_cpu.py computes (to the bit where it only moves elements);
-- under a limit for function calls, each keeps it and no bit changes;
+For each network (random_graphs.py), agreement.py checks that:
+- the graph that the compiler reads from the file, run in float, gives the results of float_reference.py;
+- the compiled model, run on the embedded device, gives the right tensors between segments: a tensor
+  that a BPU segment writes equals reference.py bit by bit, and a tensor that an operator of the CPU
+  writes equals reference_cpu.py (to the bit where the operator only moves elements);
+- under a limit for function calls, each call keeps it and no bit changes;
 - in int8, outputs stay close to float.
 
     agreement.py [--seed N] [--count N] [--jobs N] [--shrink]
@@ -43,8 +43,7 @@ import reference_cpu
 import reference_device
 import shrink
 
-# The least cosine of outputs to float. Some methods cut the ranges of so few samples to where it
-# hurts.
+# The least cosine of outputs to float. Some methods cut the ranges of so few samples too far.
 LEAST_COSINE = 0.9
 LEAST_COSINE_OF_CUT = 0.6
 
@@ -268,7 +267,7 @@ def check_seed(seed, checker):
 
 
 def _check_chunk(seeds):
-    """Runs in a process of its own. Returns failures by seed and what was covered."""
+    """Runs in a process of its own. Returns the failures by seed, the covered cases, and the number of seeds."""
     with tempfile.TemporaryDirectory() as directory, make_server() as server:
         checker = Checker(server, directory)
         failures = {seed: why for seed in seeds if (why := check_seed(seed, checker))}
@@ -276,7 +275,7 @@ def _check_chunk(seeds):
 
 
 def run(first, count, jobs):
-    """Checks the networks of `count` seeds. Returns failures by seed and what was covered."""
+    """Checks the networks of `count` seeds. Returns the failures by seed, and the covered cases."""
     chunk = 20
     seeds = range(first, first + count)
     chunks = [seeds[start : start + chunk] for start in range(0, count, chunk)]

@@ -6,9 +6,10 @@
 
 runs the random networks N, N + 1, ... (random_graphs.py) on both, with --opset those of opset 13 or
 newer as they are written in that one (newer_opset.py), and with --zoo the trained networks of
-build/zoo too, on the samples of their tasks; `make zoo` puts them there. It prints what differs by
-more than rounding and what ONNX Runtime did not take; the exit status is 1 if anything differs for another reason than KNOWN_DIFFERENCES has. Where ONNX Runtime is not installed it says
-so in a line, and that is all.
+build/zoo too, on the samples of their tasks; `make zoo` puts them there. agreement_onnx_runtime.py prints
+the networks that differ by more than rounding, and those that ONNX Runtime did not take. The exit status is 1
+if a network differs for another reason than KNOWN_DIFFERENCES has. Without ONNX Runtime,
+agreement_onnx_runtime.py prints one line about that.
 
 OVERTAKE names the command, COMMAND_SERVER the binary of command_server.cpp.
 """
@@ -63,7 +64,7 @@ def _has_ties(node, attributes):
     return node.op_type == "Resize" and attributes.get("mode", b"nearest") == b"nearest"
 
 
-# Where ONNX Runtime 1.23 computes something else than Overtake, and why Overtake does not.
+# The reasons for which ONNX Runtime 1.23 may differ from Overtake, each with the condition on a node.
 KNOWN_DIFFERENCES = {
     "SAME_UPPER with a stride beyond the kernel: ONNX Runtime pads below 0": _has_negative_pads,
     "ceil_mode with count_include_pad: ONNX Runtime counts beyond the padding": _counts_beyond_pads,
@@ -72,8 +73,7 @@ KNOWN_DIFFERENCES = {
 }  # fmt: skip
 
 
-# From opset 19 on, ONNX Runtime divides by the elements in front of the end only; before, it did
-# not.
+# From opset 19 on, ONNX Runtime divides by the elements in front of the end only. Before opset 19, it did not.
 SKIPS_PADDING = "count_include_pad from opset 19 on: ONNX Runtime leaves out the padding behind"
 
 
@@ -159,8 +159,7 @@ class Checker:
 
     @staticmethod
     def _judged(case, name, want, words):
-        """Asks the reference in numpy: if it computes what ONNX Runtime does, the mistake is
-        Overtake's."""
+        """Compares the reference in numpy: if it agrees with ONNX Runtime, the mistake is Overtake's."""
         third = float_reference.Network(case.model).run_images(case.samples)[name]
         its_words = difference(third, want, case.is_rough)
         if not its_words:
@@ -175,7 +174,7 @@ def _reason(refused):
 
 
 def _check_chunk(seeds, opset=None):
-    """Runs in a process of its own. Returns what differs by seed, and refusals by reason."""
+    """Runs in a process of its own. Returns the differences by seed, and the refusals by reason."""
     failures, refusals = {}, collections.Counter()
     with (
         tempfile.TemporaryDirectory() as directory,

@@ -8,9 +8,9 @@ its test's input as calibration. Where everything then runs on the CPU the outpu
 ONNX's to float precision; where the device takes part, to 3 % of the greatest element or an 8-bit
 step of the greatest input, and a cosine similarity of 0.99.
 
-Models of one node have all their parameters as inputs. What is refused so is tried again with the
-first input, then the first two, and the others as constants, as exporters write it; of a loop, whose
-data come last, with the last one."""
+Models of one node have all their parameters as inputs. A model that is refused in this form is tried
+again with the first input, then the first two, and the others as constants, as exporters write it. A
+loop, whose data come last, is tried again with the last input."""
 
 import argparse
 import collections
@@ -71,8 +71,8 @@ def is_bfloat16(value):
 
 
 def is_refusal(result):
-    """Whether the result is one line, warnings left out; for an operator it names the operator and
-    node."""
+    """Returns whether the result is an error of one line, warnings left out, that names, for an operator, the
+    operator and the node."""
     lines = [line for line in result.stderr.splitlines() if not line.endswith(" are computed in float32")]
     return result.returncode == 1 and len(lines) == 1 and lines[0].startswith("overtake: ")
 

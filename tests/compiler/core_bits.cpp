@@ -22,7 +22,7 @@ namespace overtake::test {
 namespace {
 
 using namespace compiler;
-// The compiler's, not the library's.
+// These are the compiler's types, not the library's.
 using compiler::CorePlan;
 using compiler::CoreSegment;
 using compiler::LayerReport;
@@ -71,8 +71,8 @@ std::vector<std::shared_ptr<const ovt_profile>> random_cores(Random& random, std
     return cores;
 }
 
-// Of thirty rounds in a row, each number of cores has each scheme forced once, and none forced
-// once.
+// In thirty consecutive rounds, each number of cores has each scheme forced once, and once no
+// scheme.
 CorePlan random_plan(Random& random, CoreNetwork& network, std::size_t round, Counts& counts) {
     constexpr std::optional<Scheme> forced[] = {Scheme::row,      Scheme::column, Scheme::grid,
                                                 Scheme::balanced, std::nullopt,   Scheme::channel};
@@ -111,7 +111,7 @@ CorePlan random_plan(Random& random, CoreNetwork& network, std::size_t round, Co
     return std::move(*plan);
 }
 
-// The plan that the compiler would choose.
+// Returns the plan that the compiler would choose.
 CorePlan chosen_plan(Random& random, CoreNetwork& network) {
     CoreOptions options;
     options.cores = random_cores(random, core_counts[random() % 5]);

@@ -16,7 +16,7 @@ extern "C" {
 namespace overtake::test {
 
 using namespace compiler;
-// These are the compiler's, not the library's.
+// These are the compiler's types, not the library's.
 using compiler::CorePlan;
 using compiler::CoreSegment;
 using compiler::LayerReport;
@@ -210,7 +210,7 @@ private:
     std::uint32_t stage_ = 0;
 };
 
-// The steps of each part in one stage.
+// Returns the steps of each part in one stage.
 std::vector<std::vector<const Step*>> steps_of(const CorePlan& plan, const CoreSegment& segment,
                                                std::uint64_t stage) {
     std::vector<std::vector<const Step*>> result;

@@ -26,13 +26,13 @@ inline constexpr compiler::Scheme cutting[] = {compiler::Scheme::row, compiler::
                                                compiler::Scheme::grid, compiler::Scheme::channel,
                                                compiler::Scheme::balanced};
 
-/// The profile `default`.
+/// Returns the profile `default`.
 const ovt_profile& usual();
 
-/// A random number from first to last.
+/// Returns a random number from first to last.
 std::uint32_t pick(Random& random, std::uint32_t first, std::uint32_t last);
 
-/// How random_blocks() draws blocks.
+/// The options by which random_blocks() draws blocks.
 struct BlockChoice {
     std::optional<compiler::Scheme> scheme; ///< of each block whose last layer it can cut
     std::size_t most_layers = 8;            ///< that a block may have
@@ -40,7 +40,7 @@ struct BlockChoice {
     bool equal_speeds = false;
 };
 
-/// Blocks of random length, schemes and speeds for all layers of a segment.
+/// Returns blocks of random length, schemes and speeds for all layers of a segment.
 std::vector<compiler::Block> random_blocks(Random& random, const compiler::SegmentLayers& segment,
                                            std::size_t cores, const BlockChoice& choice);
 

@@ -34,7 +34,7 @@ def _padding(attributes, sizes, reach, strides):
 
 
 class _Window:
-    """What convolutions and pools have in common."""
+    """The windows that convolutions and pools have in common."""
 
     def __init__(self, attributes, sizes, kernel):
         axes = len(sizes)

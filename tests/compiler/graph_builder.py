@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What random networks are built with: names, constants, and tensors that later steps may read."""
+"""Builds random networks: names, constants, and tensors that later steps may read."""
 
 import numpy as np
 import onnx
@@ -140,7 +140,7 @@ _WITHOUT_REALS = {
 
 
 def gives_reals(node):
-    """Whether all outputs are tensors of reals that depend on the input."""
+    """Returns whether all outputs are tensors of reals that depend on the input."""
     return node.op_type not in _WITHOUT_REALS
 
 

@@ -52,7 +52,7 @@ def scores_of(graph, source):
 
 
 def attention(graph, source, mask):
-    """Adds attention; `mask` is a function that makes what softmax takes from (graph, scores)."""
+    """Adds attention; `mask` is a function that makes the input of softmax from (graph, scores)."""
     scores, value = scores_of(graph, source)
     weights = graph.node("Softmax", [mask(graph, scores)], SCORES, axis=-1)
     mixed = graph.node("MatMul", [weights, value], (1, HEADS, TOKENS, EACH))
@@ -88,13 +88,13 @@ def add(graph, left, right):
 
 
 def encoder_layer(graph, source, mask):
-    """A layer as in BERT: the sum of input and result is normalised."""
+    """Adds a layer as in BERT: the sum of input and result is normalised."""
     middle = normalise(graph, add(graph, source, attention(graph, source, mask)))
     return normalise(graph, add(graph, middle, feed_forward(graph, middle)))
 
 
 def decoder_layer(graph, source, mask):
-    """A layer as in GPT: what is added is normalised first."""
+    """Adds a layer as in GPT: the inputs of attention and of the feed-forward part are normalised first."""
     middle = add(graph, source, attention(graph, normalise(graph, source), mask))
     return add(graph, middle, feed_forward(graph, normalise(graph, middle)))
 
@@ -215,7 +215,7 @@ def where_then_bias(graph, scores):
 
 
 def both_masks(graph, scores):
-    """Masks both what is behind a row and tokens; what underflows becomes float-min again."""
+    """Masks both the positions behind a row and tokens; a sum that underflows becomes float-min again."""
     masked = bert_mask(graph, constant_mask(FLOAT_MIN)(graph, scores), -1e9)
     return _scalar(graph, "Max", masked, FLOAT_MIN)
 

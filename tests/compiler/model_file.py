@@ -34,8 +34,7 @@ class Table:
         return default if place is None else self._unpack("<" + form, place)
 
     def offset_place(self, number):
-        """Returns where in the file a field's offset is, so that a caller can change what it leads
-        to."""
+        """Returns the place of a field's offset in the file, so that a caller can change the offset."""
         return self._field(number)
 
     def string(self, number):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ONNX Runtime, an implementation of ONNX that is not ours, as a judge of the float executor.
+"""ONNX Runtime, an implementation of ONNX that is no part of Overtake, as a judge of the float executor.
 
 It comes with the package onnxruntime-node of the npm registry and runs in a process of its own
 (onnx_runtime_server.js)."""
@@ -25,8 +25,8 @@ class Refused(Exception):
 
 
 def missing():
-    """Returns what keeps ONNX Runtime from running, and the remedy, in a sentence; empty if nothing
-    does."""
+    """Returns the reason for which ONNX Runtime cannot run, and the remedy, in a sentence; empty if there
+    is no reason."""
     if not shutil.which("node"):
         return "there is no node; install the Debian packages nodejs and npm, then: " + INSTALL
     probe = subprocess.run(

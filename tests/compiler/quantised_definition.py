@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What ONNX defines of quantised networks (QDQ and QOperator), in numpy.
+"""The results of quantised networks (QDQ and QOperator) as ONNX defines them, in numpy.
 
 Every operator takes the numbers that its inputs' codes stand for, computes in float, each result
 the float32 that is nearest to the exact one, and is quantised: divided by the scale in float32,
 rounded half to even, the zero point added, saturated.  Nothing of the compiler is used.
 
-Where the codes that a device made are given, the next operator starts from these, so that each one
-is judged alone.
+Where the codes that a device made are given, the next operator starts from these codes, so that each
+operator is judged alone.
 """
 
 import dataclasses

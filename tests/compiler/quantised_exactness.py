@@ -5,8 +5,8 @@
 Every network (random_qdq.py) runs on the embedded device.  Its codes, after each QuantizeLinear or
 operator over codes, are compared with the definition, which starts each operator from the codes
 that the device made.  Prints one row for each operator: in how many tensors and elements it was,
-how many differ and by how many steps.  BOUNDS is what docs/reference/operators.md promises; what exceeds it
-is a failure.
+how many differ and by how many steps.  BOUNDS are the limits that docs/reference/operators.md promises; an
+operator that exceeds them fails.
 
     quantised_exactness.py [--seed N] [--count N] [--jobs N] [--table]
 """
@@ -188,7 +188,7 @@ def run(first, count, jobs):
 
 
 def beyond_bounds(rows):
-    """Returns by operator what is greater than its bound."""
+    """Returns, by operator, the differences that are greater than their bounds."""
     result = {}
     for label, row in rows.items():
         steps, nearness = BOUNDS[label]

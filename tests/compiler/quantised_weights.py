@@ -108,7 +108,7 @@ def _conv(b):
 
 
 def _conv_and_function(b):
-    """Adds a convolution and a function; the model does not say what is between the two."""
+    """Adds a convolution and a function; the model gives no quantisation between the two."""
     x = b.some(rank=4)
     real = _convolved(b, x, 0, "Conv")
     if b.chance(0.5):

@@ -26,8 +26,8 @@ def _set_batch(values, count):
 
 
 def is_for_one_image(model):
-    """Whether the first axis of all inputs and outputs counts images, of which there is one, and no
-    operator mixes images."""
+    """Returns whether the first axis of all inputs and outputs counts images, of which there is one,
+    and no operator mixes images."""
     if any(node.op_type in _MIXING for node in model.graph.node):
         return False
     infos = [*model.graph.input, *model.graph.output]

@@ -91,7 +91,7 @@ def _options(graph, model):
         options += ["--percentile", graph.pick("99.5", "99.9", "99.99")]
     if graph.chance(0.1):
         options.append("--no-bias-correction")
-    # Parts of what is recognised as one operator have no placement of their own.
+    # Nodes that are recognised together as one operator have no placement of their own.
     names = [node.name for node in model.graph.node if node.op_type not in IN_OTHERS]
     if names and graph.chance(0.12):
         options += ["--run-on-cpu", graph.pick(*names)]

@@ -39,7 +39,7 @@ def _window(graph, sizes, kernel, dilations, ceil=False):
 
 
 def _all_have_taps(sizes, attributes, outputs):
-    """Whether every window has an element: a maximum needs one."""
+    """Returns whether every window has an element: a maximum needs one."""
     pads = attributes.get("pads")
     if pads is None:
         return False

@@ -108,7 +108,7 @@ def quantised(graph, model, samples):
 
 
 def is_finite(model, samples):
-    """Whether every tensor is finite for the samples."""
+    """Returns whether every tensor is finite for the samples."""
     names = [name for node in model.graph.node if gives_reals(node) for name in node.output]
     with np.errstate(all="ignore"):
         values = float_reference.Network(model).run_images(samples, names)

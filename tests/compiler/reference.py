@@ -26,7 +26,7 @@ def dequantise(tensor, q):
 
 
 def user_values(tensor, q):
-    """Returns what a user gives for an input so that its elements become `q`."""
+    """Returns the values that a user gives for an input so that its elements become `q`."""
     if tensor.data_type == model_file.INT8:
         return q.astype(np.float32)
     if tensor.data_type in (model_file.UINT8, model_file.NV12):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The CPU's operators in numpy, in double precision where they compute.
 
-What an operator's integers and reals mean is said beside it; axes come without negative numbers.
+The docstring of each operator explains its integers and reals. Axes are never negative.
 EXACT names the operators that only move or choose elements, so that nothing is rounded.
 """
 
@@ -199,7 +199,7 @@ def _cumulative(op, shape, x):
 
 
 def _recurrence(op, shape, x, w, r, bias=None):
-    """Integers: the kind, the direction, what else is given (1: a bias), whether a GRU resets
+    """Integers: the kind, the direction, the optional inputs (1: a bias), whether a GRU resets
     behind its product, whether an LSTM couples its gates, then the functions."""
     kind, direction, given, behind, couples = (int(number) for number in op.integers[:5])
     assert given <= 1 and direction <= 1 and op.reals[0] == 0

@@ -59,7 +59,7 @@ class Accuracy(unittest.TestCase):
         return json.loads(result.stdout)["accuracy"]
 
     def cosines(self):
-        """Of the model as it runs, by output."""
+        """Returns the cosines of the compiled model to float, by output."""
         outputs = {}
         for name, path in (("float", self.path), ("int8", self.folder / "m.ovm")):
             target = self.folder / name
@@ -143,7 +143,7 @@ class Accuracy(unittest.TestCase):
         self.assertIn("is not reached: output '", result.stderr)
 
     def test_it_names_what_moved(self):
-        """Not a node that is to stay on the device."""
+        """A node that has to stay on the device does not move."""
         report = self.searched(0.99, "--run-on-bpu", "features", "--run-on-bpu", "easy")
         for attempt in report["attempts"]:
             self.assertFalse({"features", "easy"} & set(attempt.get("in_float", [])))
@@ -216,7 +216,7 @@ class Accuracy(unittest.TestCase):
         np.save(self.folder / "x.npy", x)
 
     def test_an_output_of_the_cpu_that_the_device_reads_is_what_it_reads(self):
-        """In 8 bits, which one great number among small ones leaves little of."""
+        """The device reads the output in 8 bits, which one great number makes coarse for the small ones."""
         x = np.random.default_rng(5).normal(0, 1, (6, *SHAPE[1:])).astype(np.float32)
         x[:, :, 0, 0] *= 200
         self.saved(
@@ -335,7 +335,7 @@ class Accuracy(unittest.TestCase):
 
 class States(unittest.TestCase):
     def test_the_device_follows_the_states_that_it_computes(self):
-        """What is reported is what a run over the same steps gives: errors of the state add up."""
+        """The report has the result of a run over the same steps, in which errors of the state add up."""
         random = np.random.default_rng(7)
         shape, steps = (1, 4, 1, 1), 120
         proto = model(

@@ -88,7 +88,7 @@ def with_scales(case):
 
 
 def mixes_images(model, count):
-    """Whether an image of a batch gives something else than the image gives alone, in float."""
+    """Returns whether an image of a batch gives another result than the image alone, in float."""
     random = np.random.default_rng(1)
     batch = {
         info.name: random.standard_normal(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Operators that the device computes beside convolutions, bit for bit against numpy.
 
-Inputs are exact in int8. What only moves elements, and what is a table, has to give the nearest
-byte to what numpy gives in float; sums and pairs are written here from the text of the instruction
+Inputs are exact in int8. Operators that only move elements, and tables, have to give the byte that is
+nearest to the float result of numpy. Sums and pairs are written here from the text of the instruction
 set. Each case is compiled again for FCs as short as possible, which may change no bit."""
 
 import math
@@ -218,8 +218,7 @@ class Case(unittest.TestCase):
         return source.with_suffix(".ovm")
 
     def bytes_of(self, path, inputs):
-        """Returns what the device makes of bytes, as bytes in ONNX's order, and the tensors of the
-        file."""
+        """Returns the outputs of the device as bytes in ONNX's order, and the tensors of the file."""
         file = model_file.ModelFile(path)
         tensors = {tensor.name: tensor for tensor in file.tensors}
         reals = {name: to_real(tensors[name], q) for name, q in inputs.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which ranges calibration chooses: for outputs that are nearly everywhere zero, as a text
+"""The ranges that calibration chooses for outputs that are nearly everywhere zero, as a text
 detector's are, and for tensors that only a function reads."""
 
 import pathlib

@@ -294,7 +294,7 @@ def colours_of(luma, u, v, full_range):
 
 
 class Nv12(Pictures):
-    """The device converts what a camera gives."""
+    """The device converts pictures of a camera."""
 
     def setUp(self):
         super().setUp()

@@ -153,8 +153,8 @@ class CorePlans(unittest.TestCase):
         self.assertEqual(sum(layer["halo_operations"] for layer in plan["layers"]), 0)
 
     def shares_of(self, *options):
-        """Returns the shares by layer, of a network whose first layers a slow core gets too much of
-        unless pixels move."""
+        """Returns the shares by layer of a network in which, unless pixels move, a slow core gets too
+        great a share of the first layers."""
         plan = info(self.large("shares", "--cores", 3, "--core-profiles", "default,default,rk3588-core", "--schemes",
                                "balanced", *options))["core_plan"]  # fmt: skip
         return [layer["share"] for layer in plan["layers"]]

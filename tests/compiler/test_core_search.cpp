@@ -224,7 +224,7 @@ struct Stage {
     std::size_t only; // the core, or no_core
 };
 
-// Returns the contract's time alone: the longest part of each stage, and the sync before it unless
+// Returns the time alone: the longest part of each stage, and the sync before it unless
 // only this part was busy in the stage before.
 std::uint64_t time_alone(const std::vector<Stage>& stages, const Cores& cores, std::uint64_t sync) {
     std::uint64_t all = 0;

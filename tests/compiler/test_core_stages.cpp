@@ -249,7 +249,7 @@ TEST(JoinedStages, RandomNetworksHaveTheSameBitsTheTimeThatWasFoundAndNeverMoreO
     EXPECT_GT(joined, 12u);
 }
 
-// Prices for cores that need an exact time for what they read together.
+// Prices where a meeting costs one nanosecond for each byte that the stage reads.
 class BytePrices final : public CorePrices {
 public:
     explicit BytePrices(const Cores& cores) : model_(cores, 0) {}
@@ -478,7 +478,8 @@ TEST(JoinedStages, AStageThatRunsBeforeWhatItNeedsIsRefused) {
     EXPECT_NE(refusal_of_stages(of, apart, {0, 0, 2}), "none") << "no block is in stage 1";
 }
 
-// The second layer overwrites a part of what the first one wrote and the third one has read.
+// The second layer overwrites a part of the output of the first layer, which the third layer has
+// read.
 TEST(NeededBlocks, AreThoseReadAndThoseOverwritten) {
     SegmentLayers segment;
     segment.layers.resize(4);

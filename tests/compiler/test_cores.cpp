@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How cores share layers, and the results: boxes, stages, memory, time and limits.
-// test_core_bits.py tests that every plan computes the same.
+// The division of layers among cores, and the results: boxes, stages, memory, time and limits.
+// test_core_bits.py tests that every plan gives the same results.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -26,7 +26,7 @@ class Decisions(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def numbers(self, difference, axis=1):
-        """COUNT samples of SHAPE."""
+        """Returns COUNT samples of SHAPE."""
         random = np.random.default_rng(5)
         numbers = np.zeros((self.COUNT, *SHAPE[1:]), np.float32)
         first, second = np.moveaxis(numbers, axis, 0)[:2]
@@ -35,7 +35,7 @@ class Decisions(unittest.TestCase):
         return numbers
 
     def compile(self, numbers, *options, softmax=None, kind="Softmax", last=("Identity", {}), shape=SHAPE, other=None, opset=13):
-        """x by way of a convolution, which keeps it, perhaps Softmax, and `last`; `other` is a second output before y=1."""
+        """Compiles a convolution that keeps x, perhaps Softmax, and `last`; `other` is a second output before y=1."""
         nodes = [node("Conv", ["x", "w"], ["logits"], name="logits")]
         if softmax is not None:
             nodes.append(node(kind, ["logits"], ["softmax"], name="softmax", axis=softmax))
@@ -62,7 +62,7 @@ class Decisions(unittest.TestCase):
         return attempts[0]["outputs"][0], chosen
 
     def decided_as_in_float(self, axis=1, shape=SHAPE):
-        """The share, of the model as it runs."""
+        """Returns the share of decisions of the compiled model that are those of float."""
         outputs = []
         for path, options in ((self.folder / "m.onnx", []), (self.folder / "m.ovm", ["--device", "embedded"])):
             target = self.folder / path.suffix
@@ -188,7 +188,7 @@ class Decisions(unittest.TestCase):
         return result
 
     def logits_of(self, *options, **rest):
-        """The first attempt's, and the chosen attempt."""
+        """Returns the logits of the first attempt, and the chosen attempt."""
         result = self.search_classifier("--json", *options, **rest)
         self.assertEqual(result.returncode, 0, result.stderr)
         attempts = json.loads(result.stdout)["accuracy"]["attempts"]

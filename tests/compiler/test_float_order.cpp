@@ -86,7 +86,7 @@ TEST(Losses, ARoundingReachesTheOutputsBehindItAlone) {
     const std::vector<Rounding> roundings = {{1, whole}, {0, whole}, {1, halves}};
     const auto losses = losses_of(graph, samples, roundings, [](double) {});
     ASSERT_EQ(losses.size(), 3u);
-    // Of the elements of twice, 1 2 4 6 and 2.5 0 8 2, only 2.5 is rounded, to 2 or 3.
+    // The elements of twice are 1 2 4 6 and 2.5 0 8 2. Only 2.5 is rounded, to 2 or 3.
     const double all = 1 + 4 + 16 + 36 + 6.25 + 64 + 4;
     EXPECT_NEAR(losses[0].value, 0.25 / all, 1e-9);
     EXPECT_NEAR(losses[0].outputs[0], 0.25 / all, 1e-9);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// When the compiler warns that a host takes long to compute one FC of a network.
+// Warnings of the compiler that a host takes long to compute one FC of a network.
 #include "compiler/lower/host_time.hpp"
 
 #include <string>
@@ -30,7 +30,7 @@ Program split_at(const Graph& graph, const ovt_profile& profile, std::uint64_t u
     return program;
 }
 
-/// The number behind --max-time-per-fc; 0 if there is none.
+/// Returns the number behind --max-time-per-fc; 0 if there is none.
 std::uint64_t advised(const std::string& text) {
     const std::string option = "--max-time-per-fc ";
     const std::size_t at = text.find(option);

@@ -21,7 +21,8 @@ protected:
         input = add_host_value(context, "x", {1, 3, 4, 4});
     }
 
-    // Adds a node of the device or of the CPU that reads `from`; returns what it writes.
+    // Adds a node of the device or of the CPU that reads `from`; returns the value that the node
+    // writes.
     ValueId add(Operation operation, ValueId from, const std::string& name) {
         Node node = new_node(context, std::move(operation));
         node.inputs = {from};

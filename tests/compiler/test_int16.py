@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests --int16: what nodes of the device read and write has 16 bits."""
+"""Tests --int16: tensors that nodes of the device read and write have 16 bits."""
 
 import pathlib
 import tempfile

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What becomes of a call of libonnx whose child process does not come back.
+// Calls of libonnx whose child process does not return a result.
 #include "compiler/onnx/libonnx.hpp"
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a network costs to compile grows with its size, and not with its square."""
+"""The time to compile a network grows with its size, not with the square of its size."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ SHAPE = (1, 8, 4, 4)
 
 
 def chain(operators, count):
-    """Makes nodes one behind the other, which take turns."""
+    """Makes a chain of nodes in which the operators take turns."""
     nodes = []
     for index in range(count):
         operator = operators[index % len(operators)]

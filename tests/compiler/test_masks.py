@@ -136,8 +136,7 @@ class Masks(unittest.TestCase):
         return np.random.default_rng(7).standard_normal(shape).astype(np.float32)
 
     def check(self, nodes, inputs, outputs, constants, samples=None):
-        """Returns outputs of nodes behind y = conv(x), by name: what was got, and what float
-        gives."""
+        """Returns outputs of nodes behind y = conv(x), by name: those of the device, and those of float."""
         constants = {"w": self.features(6, 4, 1, 1), **constants}
         nodes = [node("Conv", ["x", "w"], ["y"], name="conv"), *nodes]
         shapes = {name: array.shape for name, array in inputs.items()}

@@ -142,7 +142,7 @@ class Attributes(OldNetworks):
             self.assertGreater(cosine(in_int8, in_float), 0.999)
 
     def test_same_padding_of_a_transposed_convolution_gives_size_times_stride(self):
-        """output_padding does not change the size; it moves what is cut off."""
+        """output_padding does not change the size, but the elements that are cut off."""
         weights = np.random.default_rng(6).normal(size=(8, 2, 3, 2)).astype(np.float32)
         plain = {"strides": [2, 3], "output_padding": [1, 2]}
         nodes = [node("ConvTranspose", ["x", "w"], ["y"], **plain)]
@@ -253,7 +253,7 @@ def newer_operators():
 
 class Pools(OldNetworks):
     def test_no_window_begins_in_the_padding_behind(self):
-        """Exporters write ceil_mode so: what would begin in the padding is no window."""
+        """Exporters write ceil_mode so: a window that would begin in the padding is left out."""
         self.x = self.x[:, :, :5, :5].copy()
         for operator, fill in (("MaxPool", -np.inf), ("AveragePool", 0)):
             attributes = {"kernel_shape": [1, 1], "strides": [2, 2], "pads": [0, 0, 2, 2]}

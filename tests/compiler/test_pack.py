@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Several models in one file: each computes what it did alone, and equal weights are there once."""
+"""Several models in one file: each gives the results that it gives alone, and equal weights are there once."""
 
 import json
 import pathlib

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where values lie: what a concat joins and what a slice shows is not moved unless it must be.
-// test_agreement.py checks that the result stays the same.
+// The places of values: elements that a concat joins or a slice shows are not moved unless they
+// must be.  test_agreement.py checks that the result stays the same.
 #include "compiler/lower/memory_plan.hpp"
 
 #include <gtest/gtest.h>

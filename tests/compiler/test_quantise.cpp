@@ -32,7 +32,7 @@ Graph pixel_convolution(std::uint32_t inputs, std::vector<float> weights, std::v
     return graph;
 }
 
-// The greatest accumulator that any input can cause, in 64 bits.
+// Returns the greatest accumulator that any input can cause, in 64 bits.
 std::int64_t greatest_accumulator(const QuantisedNode& node, std::size_t inputs,
                                   std::size_t output) {
     std::int64_t sum = std::abs(std::int64_t{node.bias[output]});

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""--record-level of run and perf: the same bytes, what level 2 gives back, and one error for what is
-refused; perf --try, which compares levels and layouts."""
+"""--record-level of run and perf: equal bytes, the memory that level 2 gives back, and one error for each refusal;
+perf --try, which compares levels and layouts."""
 
 import json
 import pathlib

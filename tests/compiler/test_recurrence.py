@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""RNN, GRU and LSTM on the CPU, in each form that ONNX has, against numpy; and what they make of a
-network with the device around them."""
+"""RNN, GRU and LSTM on the CPU, in each form that ONNX has, against numpy; and networks in which the device
+runs the nodes around them."""
 
 import functools
 import itertools
@@ -104,8 +104,8 @@ class Case(unittest.TestCase):
 
 class DynamicallyQuantised(Case):
     def test_an_lstm_of_onnx_runtime(self):
-        """Weights of 8 bits, the gates last, by direction or by gate; what its inputs lose by
-        rounding at run time is not lost here."""
+        """Weights have 8 bits, the gates last, by direction or by gate. ONNX Runtime rounds the inputs at run
+        time; the compiler does not."""
         random = np.random.default_rng(11)
         steps, batch, features, hidden = 4, 2, 5, 3
         x = random.normal(0, 1, (steps, batch, features)).astype(np.float32)
@@ -217,7 +217,7 @@ class Recurrences(Case):
         return proto, inputs, outputs, wanted
 
     def test_each_form_on_the_device(self):
-        """16 bits show what is computed, and little of what is rounded."""
+        """With 16 bits, errors of the computation show, and rounding hardly does."""
         count = 0
         for seed in range(120):
             drawn = Drawn(seed)

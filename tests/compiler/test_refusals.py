@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the compiler cannot take it refuses with one line that names node, operator and reason."""
+"""The compiler refuses a network that it cannot take, with one line that names node, operator and reason."""
 
 import pathlib
 import tempfile
@@ -96,8 +96,8 @@ def many_outputs():
     return model(nodes, {"x": IMAGE}, {name: IMAGE for name in names})
 
 
-# (what, model, what is said behind the file's name). If several messages are possible, only their
-# beginning is here.
+# (description, model, the message behind the file's name). If several messages are possible, only their beginning is
+# here.
 CASES = [
     ("unknown operator", one_node("Scan", output=IMAGE),
      "is not valid ONNX: a node lacks the attribute 'body', which its operator requires"),
@@ -132,7 +132,7 @@ CASES = [
     ("opset from long ago", model([node("Relu", ["x"], ["y"])], {"x": IMAGE}, {"y": IMAGE},
                                   opset=5),
      "opset 5 is not supported; export it with opset 6 to 23"),
-    # What libonnx finds there decides whether it dies of it.
+    # The bytes that libonnx finds there decide whether it crashes.
     ("an axis that libonnx follows beyond the tensor",
      model([node("LayerNormalization", ["x", "s", "b"], ["y", "mean", "deviation"], axis=-4)],
            {"x": (3, 4)}, {"y": (3, 4), "mean": (3, 1), "deviation": (3, 1)},

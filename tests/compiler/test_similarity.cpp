@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How near numbers come to a reference, those of its rarer sign, and decisions.
+// The nearness of numbers to a reference, of those of its rarer sign, and of decisions.
 #include "compiler/file/similarity.hpp"
 
 #include <cmath>

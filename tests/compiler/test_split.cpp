@@ -93,8 +93,8 @@ TEST(Split, TheSmallestLimitWorksAndOneLessIsRefused) {
 
 namespace {
 
-// The cycles of the smallest part that an instruction can be cut to: the first pixel of the first
-// channels.
+// Returns the cycles of the smallest part that an instruction can be cut to: the first pixel of the
+// first channels.
 std::uint64_t smallest_start(const overtake_insn& insn, const ovt_profile& device) {
     const overtake_insn row = cut_rows(insn, 0, row_step(insn));
     const overtake_insn pixel = cut_columns(row, 0, column_step(row));

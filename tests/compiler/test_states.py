@@ -66,7 +66,7 @@ class States(unittest.TestCase):
             np.testing.assert_allclose(compiled["hn"], in_float, atol=1e-5)
 
     def test_the_device_keeps_what_goes_on_for_long_in_16_bits(self):
-        """The gates keep nearly all of a state for hundreds of steps; in 8 bits, what a step adds
+        """The gates keep nearly all of a state for hundreds of steps; in 8 bits, the change by one step
         would be lost."""
         steps, features, hidden = 400, 8, 32
         random = np.random.default_rng(41)

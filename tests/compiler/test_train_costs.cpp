@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How costs are learned: least squares without negative numbers, layers that are left out, trees,
-// and plans by learned prices.
+// Learning of costs: least squares without negative numbers, layers that are left out, trees, and
+// plans by learned prices.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -38,7 +38,7 @@ struct Problem {
             equations.add(rows[row], right[row]);
         return equations.solve_non_negative();
     }
-    // The slope of half the squared error.
+    // Returns the slope of half the squared error.
     double slope(std::size_t column, const std::vector<double>& x) const {
         double sum = 0;
         for (std::size_t row = 0; row < rows.size(); ++row) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Units compute what segments compute, bit for bit, on every class of processor: the model files
-// that OVERTAKE_UNIT_MODELS names, with the device's operators in this process.
+// Units give the bits that segments give, on every class of processor.  The test runs the model
+// files that OVERTAKE_UNIT_MODELS names, with the device's operators in this process.
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -131,7 +131,8 @@ private:
     const std::unique_ptr<ovt_simd_scratch> simd_ = std::make_unique<ovt_simd_scratch>();
 };
 
-// The work of class `index` if it supports the unit; else that of the first class that does.
+// Returns the work of class `index` if it supports the unit; else that of the first class that
+// does.
 const UnitWork& work_of(const Unit& unit, std::size_t index) {
     if (unit.work[index])
         return *unit.work[index];

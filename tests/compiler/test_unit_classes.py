@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Units: what a network is cut into for which classes of processors, and that every class computes the bits of
+"""The units of networks for classes of processors, and their results: every class gives the bits of
 segments. UNIT_BITS names the program that computes both."""
 
 import json
@@ -98,7 +98,7 @@ class Units(unittest.TestCase):
         return path
 
     def compile(self, network, name, *options):
-        """Returns the model file and what the compiler said."""
+        """Returns the model file and the messages of the compiler."""
         path = self.folder / f"{name}.ovm"
         result = overtake("compile", network, "-o", path, "-q", *options)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -157,7 +157,7 @@ class Units(unittest.TestCase):
                 {"name": "cpu", "processor": "CPU"},
             ],
         )
-        # The device can run all of it, so that units take what segments take.
+        # The device can run the whole network, so that units have the nodes of segments.
         summary = info(model)
         last = summary["segments"][-1]["processor"] == "CPU"
         self.assertEqual(units["units"][0]["classes"], ["npu", "cpu"])

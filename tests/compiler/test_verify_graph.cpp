@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // check_node() passes nodes that fit, and refuses nodes that would leave their values.  For every
-// operator of the device there is one node that fits, and the same node with something that is one
-// too many or one too few.
+// operator of the device there is one node that fits, and the same node with a number that is too
+// great or too small by one.
 #include "compiler/ir/verify_graph.hpp"
 
 #include <gtest/gtest.h>

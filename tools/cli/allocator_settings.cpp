@@ -12,8 +12,8 @@ constexpr int mapped_from_bytes = 65'536;
 
 } // namespace
 
-/// With a heap for each thread, memory that a client has freed would stay where other threads do
-/// not find it. A threshold that is set does not grow with freed blocks.
+/// Sets one heap for all threads: with a heap for each thread, other threads could not use the
+/// memory that a client has freed. Sets thresholds, which then do not grow with freed blocks.
 void keep_little_memory() {
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, mapped_from_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How the process of a device server uses the allocator.
+// The settings of the allocator in the process of a device server.
 #pragma once
 
 namespace overtake::command {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake compile --check: what runs where, and everything that is refused, without compiling.
+// overtake compile --check: the processor of each node, and all refusals, without compiling.
 #pragma once
 
 #include "compiler/compile.hpp"

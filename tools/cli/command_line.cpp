@@ -119,7 +119,7 @@ private:
     std::map<std::string, std::string> examples_; // by subcommand
 };
 
-/// Returns the name of the command whose --help says what would be right.
+/// Returns the name of the command whose --help explains the right usage.
 std::string name_of_chosen(const CLI::App& app) {
     const auto chosen = app.get_subcommands();
     return app.get_name() + (chosen.empty() ? "" : " " + chosen.front()->get_name());
@@ -154,8 +154,8 @@ std::vector<std::string> words_of(const CLI::App& app, bool are_options) {
     return words;
 }
 
-/// Returns what the user must know about a wrong command line. CLI11 first reports what is missing,
-/// although an argument that nothing takes is the likelier mistake.
+/// Returns the message about a wrong command line. CLI11 first reports a missing argument, although
+/// an argument that no option takes is the likelier mistake.
 std::string wrong_usage(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
     const auto chosen = app.get_subcommands();
     const CLI::App& command = chosen.empty() ? app : *chosen.front();

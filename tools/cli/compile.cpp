@@ -85,8 +85,8 @@ bool take_problems(const compiler::Configuration& file, CompileCommandOptions& o
     return !has_errors && !ends_by_warnings(options, all.size());
 }
 
-// Applies what the file says, except what is on the command line as well. Returns false if the file
-// is refused.
+// Applies the settings of the file, except those that the command line has as well. Returns false
+// if the file is refused.
 bool apply_configuration(const CLI::App& command, CompileCommandOptions& options) {
     if (options.configuration.empty()) {
         if (options.compile.model.empty())
@@ -171,7 +171,7 @@ std::vector<std::string> files_read(const CompileCommandOptions& options) {
     return files;
 }
 
-// Checks that the results of minutes of compiling can be written.
+// Checks that the results can be written, before minutes of compiling.
 void check_places(const CompileCommandOptions& options, const std::string& output) {
     if (!options.report.empty())
         check_report(options.report, std::filesystem::path(output).stem());
@@ -181,8 +181,8 @@ void check_places(const CompileCommandOptions& options, const std::string& outpu
         check_output_file(output, files_read(options));
 }
 
-// Compiles the network. `notes` are the warnings about what is computed, which the report has, too.
-// `calibration` is how long the samples ran in float.
+// Compiles the network. `notes` are the warnings about the computation, which the report has, too.
+// `calibration` is the time in which the samples ran in float.
 std::vector<std::uint8_t> compile_model(const CompileCommandOptions& options,
                                         std::vector<std::string>& warnings,
                                         std::vector<std::string>& notes,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How long operators of the CPU take. Readers of a report should see that the CPU's share is not
-// nothing.
+// The estimated times of CPU operators. With them, a report shows that the CPU's share of the time
+// is not zero.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The command demo, and what it can measure.
+// The command demo, and the functions by which it measures.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace overtake::command {
 
-/// How the demonstration measures on a device. All three are set, or none: then only --predict
-/// works.
+/// The functions by which the demonstration measures on a device. All three are set, or none: then
+/// only --predict works.
 struct DemoMeasurement {
     /// Throws CLI::ValidationError if clients of two processes cannot share the device.
     std::function<void(const DemoSetup&)> check_device;

@@ -18,8 +18,8 @@
 
 namespace overtake::command {
 
-/// Memory is bounded, whatever other users do: what exceeds a bound is dropped, the oldest first,
-/// and counted.
+/// Memory is bounded, whatever other users do: entries beyond a bound are dropped, the oldest
+/// first, and counted.
 class LateJobs {
 public:
     static constexpr std::size_t most_live = 1u << 17;    ///< live jobs, and as many live tasks

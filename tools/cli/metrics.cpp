@@ -38,7 +38,7 @@ struct MetricsOptions {
     bool engines = false;
 };
 
-/// Watches what the processors of engines report from now on.
+/// Watches the events that processors of engines report from the construction on.
 class EngineWatch {
 public:
     /// Throws Error without the right to use BPF.

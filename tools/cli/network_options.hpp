@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Options for what an ONNX file leaves open: the shapes of its inputs, and their values.
+// Options for inputs whose shapes an ONNX file leaves open, and for inputs that get fixed values.
 #pragma once
 
 #include <string>

@@ -36,8 +36,8 @@ private:
 /// Writes one file atomically.
 void write_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
-/// Throws what OutputFiles would throw, before any work is done that could be lost. Throws Error,
-/// too, if the file is one of those that are `read` and would be replaced.
+/// Throws the Error that OutputFiles would throw, before any work is done that could be lost.
+/// Throws Error, too, if the file is one of those that are `read` and would be replaced.
 void check_output_file(const std::string& path, const std::vector<std::string>& read = {});
 
 /// Does the same for a directory that is to be made, or exists; `option` is the option that names

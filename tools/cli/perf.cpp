@@ -96,7 +96,7 @@ void check_usage(const CLI::App& command, const PerfOptions& options, const std:
             throw CLI::ValidationError(option, "is for one MODEL; give one, or leave it out");
 }
 
-/// Refuses what --try chooses by itself, or cannot compare.
+/// Refuses options that --try chooses by itself, or whose settings it cannot compare.
 void check_try(const CLI::App& command, const PerfOptions& options) {
     if (!options.tries)
         return;

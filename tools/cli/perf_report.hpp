@@ -22,7 +22,7 @@ nlohmann::ordered_json memory_of(const Model& model);
 nlohmann::ordered_json perf_report(const load::Load& load, const load::Outcome& outcome,
                                    const nlohmann::ordered_json& memory);
 
-/// Adds what each processor of an engine did in `lasted_ns`, if there are any processors.
+/// Adds the work of each processor of an engine in `lasted_ns`, if there are any processors.
 void add_processors(nlohmann::ordered_json& json, const std::vector<ProcessorState>& processors,
                     std::int64_t lasted_ns);
 

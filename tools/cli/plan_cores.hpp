@@ -21,8 +21,8 @@ void give_plan_cores(EmbeddedOptions& embedded,
 /// The object that makes the requests.
 enum class RequestsBy { session, engine, processors };
 
-/// Prints a line on stderr for each model whose plan for several cores its requests cannot use:
-/// which cores the device lacks, or the other reason. `paths` names the models.
+/// Prints a line on stderr for each model whose plan for several cores its requests cannot use. The
+/// line has the reason, such as cores that the device lacks. `paths` names the models.
 void warn_of_unused_plans(const Device& device,
                           std::span<const std::shared_ptr<const Model>> models,
                           std::span<const std::string> paths, RequestsBy by);

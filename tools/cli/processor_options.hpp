@@ -35,7 +35,7 @@ void set_processors(EngineOptions& options, const ProcessorArguments& arguments,
 std::vector<std::shared_ptr<LoadedModel>>
 load_models(Engine& engine, std::span<const std::shared_ptr<const Model>> models,
             const ProcessorArguments& arguments);
-/// Sets what the arguments say about requests.
+/// Sets the options of requests that the arguments have.
 void set_requests(TaskOptions& task, const ProcessorArguments& arguments);
 
 } // namespace overtake::command

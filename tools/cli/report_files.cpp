@@ -24,7 +24,7 @@ bool is_file(const std::filesystem::path& place) {
     return std::ranges::any_of(forms, [&](const char* form) { return place.extension() == form; });
 }
 
-// A path that looks like a file of another kind does not become a directory.
+// Whether the path looks like a file of another kind, which must not become a directory.
 bool has_other_suffix(const std::filesystem::path& place) {
     const std::string suffix = place.extension();
     std::error_code error;
@@ -32,7 +32,8 @@ bool has_other_suffix(const std::filesystem::path& place) {
            std::ranges::all_of(suffix.substr(1), [](unsigned char c) { return std::isalpha(c); });
 }
 
-// A model file may give its model any name; what is written stays in the directory.
+// Returns a file name for a model. A model file may give its model any name, but the file must be
+// in the directory.
 std::string file_name(std::string name) {
     std::ranges::replace(name, '/', '_');
     std::ranges::replace(name, '\0', '_');

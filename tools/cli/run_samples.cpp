@@ -228,7 +228,7 @@ std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
     return inputs;
 }
 
-// A state has one sample.
+// Returns the number of samples of the inputs that are no states: a state has one.
 std::size_t count_of(const std::vector<InputSamples>& inputs) {
     return std::ranges::max(inputs, {}, &InputSamples::count).count;
 }

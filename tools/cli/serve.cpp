@@ -95,7 +95,7 @@ gid_t group_of(const std::string& name) {
     return found != nullptr ? found->gr_gid : number_of<gid_t>(name, "group");
 }
 
-/// Returns a socket on which systemd listens for us (sd_listen_fds(3)); -1: none.
+/// Returns a socket on which systemd listens for this process (sd_listen_fds(3)); -1: none.
 int activation_socket() {
     const char* pid = std::getenv("LISTEN_PID");
     const char* count = std::getenv("LISTEN_FDS");
@@ -124,7 +124,7 @@ void become(const std::string& name) {
                     fmt::format("serve: cannot become user {}: {}", name, std::strerror(errno)));
 }
 
-/// If there are several profiles, their number is the number of cores.
+/// Sets the profiles of the cores. If --profile has several, their number is the number of cores.
 void choose_profiles(ServeOptions& options) {
     EmbeddedOptions& device = options.server.device;
     std::vector<std::string> names(1);

@@ -174,7 +174,7 @@ void write_pictures(const SimOptions& options, const Source& source, const Pictu
         timeline::write_perfetto(pictures.timeline(), options.perfetto);
 }
 
-/// Prints the summary, and what delayed tasks.
+/// Prints the summary, and the causes of delays.
 void print_report(const SimOptions& options, const simulator::Scenario& scenario,
                   const Observers& observers) {
     if (options.json) {
@@ -488,7 +488,7 @@ void add_changes(CLI::App* command, const SharedOptions& options) {
         ->delimiter(',');
 }
 
-/// Makes options exclude each other that have nothing to do with each other.
+/// Makes an option exclude other options, with which it has no meaning.
 void exclude(CLI::App* command, const char* one, std::initializer_list<const char*> others) {
     for (const char* other : others)
         command->get_option(one)->excludes(command->get_option(other));

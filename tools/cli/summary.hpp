@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The contents of a model file, as JSON: every printed form is made from it.
+// The contents of a model file, as JSON. Every printed form is made from this JSON.
 #pragma once
 
 #include <string>

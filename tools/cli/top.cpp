@@ -40,7 +40,7 @@ struct TopOptions {
     bool json = false;
 };
 
-/// The device's time, for kernel devices and for servers without a manual clock.
+/// Returns the device's time, for kernel devices and for servers without a manual clock.
 std::uint64_t clock_ns() {
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                           std::chrono::steady_clock::now().time_since_epoch())

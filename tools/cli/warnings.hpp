@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Warnings: what the user should know about a command that succeeds.
+// Warnings: messages for the user of a command that succeeds.
 #pragma once
 
 #include <algorithm>

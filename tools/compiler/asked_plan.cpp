@@ -23,7 +23,7 @@ namespace {
 
 using CoreProfiles = std::vector<std::shared_ptr<const ovt_profile>>;
 
-// Returns one profile for each core; the same object for the same name.
+// Returns one profile for each core.  Cores with the same profile name share an object.
 CoreProfiles profiles_of(const CompileOptions& options) {
     std::vector<std::string> names = options.core_profiles;
     names.resize(options.cores, options.profile);
@@ -64,8 +64,8 @@ bool uses_several_cores(const CorePlan& plan) {
                                [](const CoreSegment& segment) { return segment.parts.size() > 1; });
 }
 
-// Decides by the prices that the plan was made with: learned ones chose the number of cores as
-// well.
+// Whether the plan gains time by the prices that it was made with.  A search by learned prices has
+// chosen the number of cores as well.
 bool gains_time(const CorePlan& plan, bool has_costs) {
     return has_costs ? uses_several_cores(plan) : is_faster(plan_ns(plan), plan.one_core_ns);
 }
@@ -104,7 +104,7 @@ void warn_of_no_plan(const CompileOptions& options, const CorePlan& plan) {
                     options.model, options.cores, than));
 }
 
-// Refuses options for several cores where there are none.
+// Refuses options for several cores where --cores is not given.
 void refuse_core_options(const CompileOptions& options) {
     const BalanceOptions usual;
     const std::pair<bool, const char*> given[] = {

@@ -16,14 +16,15 @@
 
 namespace overtake::compiler {
 
-/// Returns the costs of --costs, null without.  Throws CompileError naming the option and the
-/// remedy.
+/// Checks the options for several cores.  Returns the costs in the file of --costs, or null without
+/// this option.  Throws CompileError with the option and the remedy.
 std::shared_ptr<const LearnedCosts> check_core_options(const CompileOptions& options);
 
-/// Returns the plan of a program that has been split.  The program's constants grow, and
-/// `instructions`, in which FCs of the plan then have their first_step.  Returns no plan if the
-/// options ask for none, or, with a warning, if it is not 2 % faster than one core; then both are
-/// unchanged.  Calls `progress` with the part of the search that is done.  Throws CompileError.
+/// Returns the plan of a program that has been split.  Adds to the program's constants, and to
+/// `instructions`: first_step of the plan's FCs is an index there.  Returns no plan, and leaves
+/// both as they are, if the options ask for none.  Does so with a warning if the plan is not 2 %
+/// faster than one core, or, with `costs`, if it does not use several cores.  Calls `progress` with
+/// the part of the search that is done.  Throws CompileError.
 std::optional<CorePlan> asked_plan(const Graph& graph, const QuantisedGraph& quantised,
                                    Program& program, const CompileOptions& options,
                                    const LearnedCosts* costs,

@@ -29,7 +29,8 @@ namespace {
 
 // Shorter FCs would cost more than they gain; boards have the same bound.
 constexpr std::uint32_t least_max_time_us = 1000;
-// The device's operators are exact and slow: only so many samples are compared as fit in this.
+// A comparison computes the device's operators exactly, which is slow.  It takes as many samples as
+// fit in these bounds, but at least one.
 constexpr std::uint64_t compared_macs = 1ull << 31;
 constexpr std::size_t compared_samples = 16;
 
@@ -44,7 +45,8 @@ std::span<const FloatValues> some_of(const Graph& graph, const Samples& samples)
     return std::span(samples).first(count);
 }
 
-// Keeps in 8 bits the outputs that a program gets as the device has them.
+// Makes int8 outputs of those that the options ask for so and that the device makes.  Warns of the
+// others that the options ask for.
 void keep_in_8_bits(Graph& graph, const CompileOptions& options) {
     check_names(graph, options.int8_output_names, graph.outputs, "output", options.warn);
     const std::vector<bool> on_device = device_values(graph);
@@ -94,7 +96,7 @@ Candidate calibrated(const Graph& graph, const Samples& samples, const CompileOp
                           options.corrects_bias);
 }
 
-// Refuses instructions that import has left although cores cannot run them.
+// Refuses a program with an instruction that the cores of the profile lack.
 void check_opcodes(const Graph& graph, const Program& program, const ovt_profile& profile) {
     for (const Step& step : program.steps)
         if (profile.without >> step.insn.opcode & 1)
@@ -123,7 +125,8 @@ UnitOptions unit_options(const CompileOptions& options,
     return units;
 }
 
-// Returns no units, and warns, if a network cannot have them and the options ask for no classes.
+// Returns the units of the network.  If it cannot have units, throws CompileError if the options
+// name classes, or else warns and returns none.
 std::optional<CompiledUnits> units_of(Candidate& chosen, const CompileOptions& options,
                                       const std::shared_ptr<const DeviceProfile>& device) {
     const UnitOptions asked = unit_options(options, device);
@@ -183,7 +186,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
         return std::move(accurate.candidate);
     });
     Graph& graph = chosen.graph;
-    const QuantisedGraph& quantised = chosen.quantised; // not while its units are made
+    const QuantisedGraph& quantised = chosen.quantised; // in another order while units are made
     Program& program = chosen.program;
     split(graph, program, profile,
           std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000);

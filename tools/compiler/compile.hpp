@@ -38,7 +38,8 @@ struct CompileOptions {
     std::vector<std::string> calibration; ///< [INPUT=]FILE or directory; none = random noise
     std::vector<std::string> states;      ///< OUTPUT=INPUT, of the next sample; see follow_states()
     CalibrationMethod method = CalibrationMethod::min_max;
-    /// How near each output must come to float over all samples; see search_accuracy().  0: any.
+    /// The nearness to float that each output must reach over all samples; see search_accuracy().
+    /// 0: any.
     double accuracy = 0;
     std::vector<std::string> decisions; ///< OUTPUT[=AXIS], for that; see read_decisions()
     std::function<void(const AccuracyReport&)> report = {}; ///< called once by that search

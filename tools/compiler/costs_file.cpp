@@ -119,8 +119,8 @@ private:
     std::string path_;
 };
 
-// Follows the parser, and refuses what the parsed document would not show any more: a repeated key,
-// and great depth.
+// Follows the parser.  Refuses repeated keys, which the parsed document would not show, and more
+// than most_costs_levels levels.
 class CostsStructure {
 public:
     explicit CostsStructure(const std::string& file) : file_(file) {}

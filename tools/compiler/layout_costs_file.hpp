@@ -13,7 +13,8 @@ namespace overtake::compiler {
 /// where they were measured.
 std::string layout_costs_file(const cpu::LayoutCosts& costs, const std::string& machine);
 
-/// Throws CompileError with the file, line and key of what is wrong, and the remedy.
+/// Returns the costs of a file.  Throws CompileError with the file, line and key of a fault, and
+/// the remedy.
 cpu::LayoutCosts read_layout_costs(const std::string& path);
 
 } // namespace overtake::compiler

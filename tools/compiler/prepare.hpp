@@ -20,7 +20,7 @@ struct PreparedNetwork {
     Graph graph;
     std::vector<InputOptions> inputs; ///< of all inputs
     bool comes_quantised = false;
-    std::vector<std::set<std::string>> origins; ///< by node: names of the file's nodes that it is
+    std::vector<std::set<std::string>> origins; ///< by node: the file's nodes that it is from
 };
 
 /// Loads the shared objects that compute operators that are not ONNX's.  Throws CompileError.
@@ -36,7 +36,7 @@ Survey survey_network(const CompileOptions& options);
 /// Returns samples for the network's inputs: those that the options name, or noise.
 Samples samples_for(const PreparedNetwork& network, const CompileOptions& options);
 
-/// Calls `step`, and puts the model in front of messages about what is in it.
+/// Calls `step`, and puts the model's path in front of the message of a CompileError.
 template <typename Step>
 auto naming_the_model(const std::string& model, const Step& step) {
     try {
@@ -48,10 +48,11 @@ auto naming_the_model(const std::string& model, const Step& step) {
     }
 }
 
-/// Whether the program is to get the output in 8 bits, if the device makes it and it is of floats.
+/// Whether the options ask for this output in int8, and it is of floats.  The program gets it so
+/// only if the device makes it.
 bool wants_int8(const CompileOptions& options, const Value& output);
 
-/// Warns of a configuration file's tensors that are none of the network's.
+/// Warns of the tensors of a configuration file that are not among the values `ids`.
 void check_names(const Graph& graph, const std::vector<NamedTensor>& tensors,
                  const std::vector<ValueId>& ids, const char* kind, const Warn& warn);
 

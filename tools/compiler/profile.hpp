@@ -29,9 +29,10 @@ struct DeviceProfile {
     CpuRates cpu;
 };
 
-/// A built-in profile by its name, or else a profile file (docs/design/profiles.md), YAML or JSON,
-/// by its path.  Throws CompileError: it names `option` and the built-in profiles if there is no
-/// such profile, or else the line and the key that are wrong.
+/// Returns a built-in profile by its name, or else that of a profile file
+/// (docs/design/profiles.md), YAML or JSON, by its path.  Throws CompileError: it names `option`
+/// and the built-in profiles if there is no such profile, or else the line and the key that are
+/// wrong.
 std::shared_ptr<const DeviceProfile> find_profile(const std::string& name_or_path,
                                                   const char* option = "--profile");
 

@@ -136,7 +136,8 @@ void Accounts::begin_wait(LiveTask& task, std::uint64_t time) {
     std::ranges::copy(core.busy_with, snapshot_of(task));
 }
 
-/// Adds the time since the last call for the class that the core runs, or else that holds it.
+/// Adds the time since the last call to the class that the core runs, or else to the class of the
+/// first HIGH group that holds the core.
 void Accounts::count(Core& core, std::uint64_t time) {
     if (core.busy)
         core.busy_with[core.running_class] += time - core.counted;
@@ -158,7 +159,7 @@ void Accounts::leave_high(const LiveTask& task, unsigned core, std::uint64_t tim
     cores_[core - 1].groups.erase(task.job.sequence);
 }
 
-/// Ends a wait: the task waited for what the core ran since the wait began.
+/// Ends a wait: the task waited for the classes that the core ran since the wait began.
 void Accounts::end_wait(LiveTask& task, std::uint64_t time) {
     TaskAccount& account = task.account;
     const std::uint64_t spent = time - account.since;

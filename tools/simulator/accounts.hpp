@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Accounts: latencies, and where the time of every task went.
+// Accounts: latencies, and the places in which the time of every task passed.
 //
 // From its arrival to its end, a task is at any moment in exactly one place: queued (waiting in its
 // library queue), worker (waiting for a CPU worker), cpu (on a worker), blocked (its job is on the
@@ -56,7 +56,7 @@ struct CoreAccount {
     std::uint64_t busy = 0;
     std::array<std::uint64_t, 2> fcs{}; ///< NORMAL, HIGH
     std::uint64_t gap = 0;              ///< time while a slot's holder was in a gap
-    std::uint64_t gap_filled = 0;       ///< the part of `gap` in which the core ran something
+    std::uint64_t gap_filled = 0;       ///< the part of `gap` in which the core ran an FC
 };
 
 /// Memory holds the latencies of each class and priority, and live tasks times classes.
@@ -101,7 +101,7 @@ private:
         bool busy = false;
         std::uint64_t running_since = 0;
         std::uint32_t holders_in_gap = 0;
-        std::uint64_t gap_seen = 0; ///< until when gap time is counted
+        std::uint64_t gap_seen = 0; ///< the time until which gap time is counted
     };
 
     Core& core_of(const LiveTask& task) { return cores_[task.job.placed_core - 1]; }

@@ -11,7 +11,7 @@
 
 namespace overtake::simulator {
 
-/// Reads how the tasks of `load` arrive. Files are read from `directory`; `tick_ns` is the
+/// Reads the arrivals of the tasks of `load`. Files are read from `directory`; `tick_ns` is the
 /// scenario's unit of time. Throws Error, which names the place.
 void read_arrivals(const Place& place, const std::filesystem::path& directory,
                    std::uint64_t tick_ns, Load& load);

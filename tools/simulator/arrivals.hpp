@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// When the tasks of a load arrive.
+// ArrivalSource: the times at which the tasks of a load arrive.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// BlameReport: what made the tasks (or, at FC level, jobs) of a run late, by tools/observe/blame.
+// BlameReport: the causes of late tasks (or, at FC level, jobs) of a run, by tools/observe/blame.
 #pragma once
 
 #include <cstdint>

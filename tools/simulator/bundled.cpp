@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the directory beside the installed command, or else in the source tree of a command that
-/// was just built. The directory of a Python interpreter says nothing about it.
+/// Returns the directory beside the command; else that of the source tree, if it exists; else that
+/// of the installation. The directory beside a Python interpreter is not used.
 fs::path bundled_directory() {
     std::error_code ignored;
     const fs::path command = fs::read_symlink("/proc/self/exe", ignored);

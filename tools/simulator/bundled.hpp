@@ -10,7 +10,8 @@
 namespace overtake::simulator {
 
 /// Returns the file that `name` means: a path, or the name of a bundled scenario ("demo-both").
-/// Throws Error (ENOENT), which for a plain name tells how to list the bundled ones.
+/// Throws Error (ENOENT), whose text has, for a plain name, the command that lists the bundled
+/// scenarios.
 std::filesystem::path find_scenario(const std::string& name);
 
 /// Returns the names in alphabetical order; empty if no scenarios are installed.

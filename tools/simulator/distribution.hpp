@@ -8,8 +8,9 @@
 
 namespace overtake::simulator {
 
-/// Exact up to 65,536 values. Beyond that, values are counted in buckets, and a percentile is too
-/// large by less than 1/2048 of it. No percentile is above the maximum, which stays exact.
+/// A Distribution is exact up to 65,536 values. Beyond that, values are counted in buckets, and a
+/// percentile is too large by less than 1/2048 of it. No percentile is above the maximum, which
+/// stays exact.
 class Distribution {
 public:
     void add(std::uint64_t value);
@@ -23,8 +24,8 @@ public:
     /// rank); percent is in (0, 100]. 0 if empty.
     std::uint64_t percentile(double percent) const;
 
-    /// Returns on how many of `count` values a percentile rests: the value of its rank and all
-    /// above it.
+    /// Returns the number of values on which a percentile of `count` values rests: the value of its
+    /// rank and all above it.
     static std::uint64_t samples_of(double percent, std::uint64_t count);
 
 private:

@@ -10,7 +10,8 @@
 
 namespace overtake::simulator {
 
-/// A task has fewer than 2^20 segments; at FC level, the segment is always the first.
+/// Returns the tag of the present job. A task has fewer than 2^20 segments; at FC level, the
+/// segment is always the first.
 std::uint64_t job_tag(const LiveTask& task) {
     return (task.serial << 20) + task.sched.segment;
 }

@@ -43,7 +43,7 @@ double student_t(std::size_t degrees) {
     return z + (z * z * z + z) / (4 * static_cast<double>(degrees));
 }
 
-/// Returns nothing for a run that has no such figure.
+/// Returns a figure of a run; nothing for a run that has no such figure.
 using Value = std::function<std::optional<double>(const Summary&)>;
 
 /// Estimates a figure over the runs that have it.
@@ -214,7 +214,7 @@ private:
     std::size_t index_;
 };
 
-/// Returns how busy one of several processors was, if a run has it.
+/// Returns the figure of the share of time in which one of several processors was busy.
 Metric busy_of(const std::string& processor) {
     return {.head = processor + " busy",
             .key = processor + ".utilisation",
@@ -227,7 +227,7 @@ Metric busy_of(const std::string& processor) {
             .usual = false};
 }
 
-/// `processors`: the names of the processors, if there are several.
+/// Returns all figures. `processors` are the names of the processors, if there are several.
 std::vector<Metric> metrics_of(const ClassHeads& classes,
                                const std::vector<std::string>& processors) {
     std::vector<Metric> metrics;

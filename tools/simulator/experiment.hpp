@@ -30,7 +30,7 @@ struct Experiment {
     const Grid* grid = nullptr;      ///< null: the scenario as it is
     unsigned repeat = 1;             ///< the number of seeds: the scenario's and those after it
     Shard shard{};                   ///< the points that are run
-    Trim trim{};                     ///< what is left out of every run
+    Trim trim{};                     ///< the times that are left out of every run
     unsigned threads = 1;
     std::vector<std::string> columns{}; ///< the columns of to_text() or to_json()
     /// Called with the share that is done, by one thread at a time.
@@ -46,8 +46,8 @@ std::vector<Point> run_experiment(const Experiment& experiment);
 /// Returns the points, without runs.
 std::vector<Point> points_of(const Grid* grid);
 
-/// Returns a digest of what files bring into the scenarios of all points, wherever the files are:
-/// times of models and arrivals. Throws Error as run_experiment() does, and for a scenario with
+/// Returns a digest of the times of models and arrivals in the scenarios of all points, which files
+/// may give, wherever the files are. Throws Error as run_experiment() does, and for a scenario with
 /// processors.
 std::uint64_t digest_of_files(const Experiment& experiment);
 

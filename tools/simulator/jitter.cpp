@@ -10,7 +10,7 @@
 namespace overtake::simulator {
 namespace {
 
-/// Returns a seed in which each part of the key changes every bit.
+/// Returns a seed of which each bit depends on each part of the key.
 std::uint64_t mixed(const JitterKey& key) {
     std::uint64_t seed = 0;
     for (const std::uint64_t part : {key.seed, key.source, key.number, key.segment, key.fc})

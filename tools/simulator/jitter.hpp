@@ -7,8 +7,8 @@
 
 namespace overtake::simulator {
 
-/// Determines the number that is drawn for an FC or CPU segment, whatever was drawn before: a
-/// task's times do not depend on when and where the task runs.
+/// Determines the number that is drawn for an FC or CPU segment, whatever was drawn before: the
+/// times of a task do not depend on the time and the core at which the task runs.
 struct JitterKey {
     std::uint64_t seed;
     std::uint64_t source; ///< number of the load; ~0: the listed tasks

@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Far more than any scenario has; code that walks a document may recurse.
+/// The most levels of a document, far more than any scenario has. Code that walks a document may
+/// recurse.
 constexpr std::size_t levels_max = 64;
 
 /// Builds a document from a text. Refuses input that the document would no longer show, or that its

@@ -8,7 +8,8 @@
 namespace overtake::simulator {
 namespace {
 
-/// Most names are plain, and each line has one.
+/// Returns whether JSON has the character as it is. Most names have only such characters, and each
+/// line has a name.
 bool is_plain(char c) {
     return c >= ' ' && c <= '~' && c != '"' && c != '\\';
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The live tasks of the engine: where they are kept, and which of them times out next.
+// The live tasks of the engine: their places in memory, and the task that times out next.
 #pragma once
 
 #include <cstdint>

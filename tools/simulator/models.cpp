@@ -11,7 +11,7 @@
 namespace overtake::simulator {
 namespace {
 
-/// More FCs would be a mistake and would not fit the memory.
+/// The most FCs of a model: more would be a mistake and would not fit the memory.
 constexpr std::uint64_t fcs_max = 10'000'000;
 
 Chain::Segment segment_of(const Place& place, std::vector<std::uint64_t> fcs) {
@@ -24,7 +24,7 @@ Chain::Segment segment_of(const Place& place, std::vector<std::uint64_t> fcs) {
     return segment;
 }
 
-/// How an FC that is too long is split: into equal parts, each with a cost beyond its share.
+/// The split of FCs that are too long: into equal parts, each with a cost beyond its share.
 struct Split {
     std::uint64_t max_time = 0; ///< 0: none
     std::uint64_t overhead = 0;
@@ -107,7 +107,7 @@ Chain::Segment group_segment(const CorePlan& plan, const CoreSegment& segment,
     return parts_segment(Place(document).at("parts"), device);
 }
 
-/// `plan`: null, or the plan that has segments of the BPU in parts.
+/// Adds the segments of a compiled model. `plan` is null, or has segments of the BPU in parts.
 void add_segments(const Place& place, Kind kind, const Split& split, const Model& model,
                   const CorePlan* plan, std::uint64_t tick_ns, const PartsDevice& device,
                   Chain& chain) {
@@ -129,7 +129,8 @@ void add_segments(const Place& place, Kind kind, const Split& split, const Model
                                chain.segments.size()));
 }
 
-/// Reads a compiled model. Its plan for several cores is used if the device has that many.
+/// Reads a compiled model. Its plan for several cores is used if these cores are alike, the device
+/// has that many, and `split` has no limit.
 std::shared_ptr<const Chain> compiled(const Place& place, Kind kind, const Split& split,
                                       const std::filesystem::path& path, std::uint64_t tick_ns,
                                       const PartsDevice& device) {

@@ -27,8 +27,7 @@ Models read_models(const Place& place, Kind kind, const std::filesystem::path& d
 std::shared_ptr<const Chain> joined_chain(const Place& place,
                                           const std::vector<std::shared_ptr<const Chain>>& models);
 
-/// Returns the modelled time of each FC of a compiled BPU segment. Throws Error if the profile is
-/// not known.
+/// Returns the modelled time of each FC of a compiled BPU segment.
 std::vector<std::uint64_t> modelled_ns(const Model& model, const Segment& segment);
 
 /// Returns the same for a segment that was compiled for this clock.
@@ -39,7 +38,7 @@ std::vector<std::uint64_t> modelled_ns(std::uint32_t clock_khz, const Segment& s
 std::vector<std::uint64_t> whole_ticks(const std::vector<std::uint64_t>& ns, std::uint64_t tick_ns);
 
 /// Divides an FC of `time` into as few parts of at most `most` as possible; they differ by at most
-/// 1.
+/// 1. Throws Error (EINVAL) if there are too many parts.
 std::vector<std::uint64_t> equal_parts(std::uint64_t time, std::uint64_t most);
 
 /// Reads a list of FC durations as a segment. Throws Error.

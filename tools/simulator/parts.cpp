@@ -99,7 +99,7 @@ private:
         stages_[stage].times.push_back(time);
     }
 
-    /// Sets a stage's number of FCs, and how long it takes alone.
+    /// Sets a stage's number of FCs, and its time alone.
     void finish_stage(const Place& first, std::size_t number) {
         Stage& stage = stages_[number];
         if (stage.parts.empty())

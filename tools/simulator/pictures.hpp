@@ -12,10 +12,12 @@
 
 namespace overtake::simulator {
 
-/// Keeps what lies in a window of a run. Memory is bounded, unless every FC is wanted.
+/// Keeps the FCs, CPU segments and preemptions in a window of a run. Memory is bounded as long as
+/// FCs start, unless every FC is wanted.
 class Pictures : public Observer {
 public:
-    /// The most FCs and CPU segments that a picture shows one by one.
+    /// The most FCs and CPU segments that a picture shows one by one. Each start of an FC is
+    /// compared with it.
     static constexpr std::size_t most_drawn = 2000;
 
     struct Options {
@@ -33,7 +35,7 @@ public:
     /// Returns, after the run, an SVG document of the FCs in the window, or of their density if
     /// they are too many.
     std::string svg() const;
-    /// Returns, after a run with Options::every_fc, all that lies in the window.
+    /// Returns, after a run with Options::every_fc, the whole timeline in the window.
     const timeline::Timeline& timeline() const { return timeline_; }
 
     void cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,

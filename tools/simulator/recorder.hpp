@@ -13,7 +13,7 @@
 
 namespace overtake::simulator {
 
-/// Memory grows with the run: about 100 bytes for each FC and job.
+/// Records a run. Memory grows with the run: about 100 bytes for each FC and job.
 class Recorder : public Observer {
 public:
     struct Fc {

@@ -29,7 +29,7 @@ constexpr std::uint64_t ns_per_us = 1000;
 constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr std::uint32_t u32_max = std::numeric_limits<std::uint32_t>::max();
 
-/// Limits `value` to 32 bits: values that can never be reached mean the same as the largest.
+/// Limits `value` to 32 bits: values that can never be reached mean the same as the largest value.
 std::uint32_t saturate(std::uint64_t value) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, u32_max));
 }
@@ -259,7 +259,8 @@ private:
         place.fail(fmt::format("\"{}\" is no policy; there are {}", name, known));
     }
 
-    /// Reads what listed arrivals and loads have in common. The class's default name is `name`.
+    /// Reads the keys that listed arrivals and loads have in common. The class's default name is
+    /// `name`.
     TaskKind kind_of(const Place& item, std::string name) {
         TaskKind kind;
         if (item.has("priority"))
@@ -546,7 +547,8 @@ private:
         latest_place_ = place;
     }
 
-    /// Checks the last arrival plus all work, one piece after the other: nothing happens later.
+    /// Checks that the last listed event plus the work of all listed tasks does not pass the limit
+    /// of time. The simulator checks generated tasks, jitter and costs during the run.
     void check_sum() const {
         if (latest_ > time_limit - work_)
             latest_place_->fail(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Scenario: what arrives at a simulated device and how long it takes (docs/reference/scenarios.md).
+// Scenario: the tasks that arrive at a simulated device, and their times
+// (docs/reference/scenarios.md).
 //
 // All times are virtual time in units of Scenario::tick_ns: microseconds, or nanoseconds with the
 // time_unit "ns". A Scenario does not change once read and may be shared between threads.
@@ -126,7 +127,7 @@ struct Load {
     std::uint64_t phase = 0;          ///< periodic: the phase of the first arrival
     double mean = 0;                  ///< poisson, log_normal: the mean time between two arrivals
     double sigma = 0;                 ///< log_normal: sigma of the logarithm
-    std::uint32_t depth = 1;          ///< closed_loop: number of tasks at any time
+    std::uint32_t depth = 1;          ///< closed_loop: the most tasks at any time
     std::uint64_t think = 0;          ///< closed_loop: time from an end to the next arrival
     std::vector<std::uint64_t> trace; ///< ascending
     /// An arrival that finds this many tasks unfinished is dropped.

@@ -27,7 +27,7 @@ struct Storage {
         profile.sync_cycles = scenario.sync;
     }
 
-    ovt_profile profile = *ovt_profile_find("ideal"); ///< a cycle of it is our tick
+    ovt_profile profile = *ovt_profile_find("ideal"); ///< its cycle is the scenario's tick
     std::vector<ovt_core> cores;
     std::vector<ovt_fw_core> core_states;
     std::vector<ovt_command> commands;

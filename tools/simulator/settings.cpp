@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// More points than a user waits for or reads.
+/// The most points of a grid, and values of a range: more than a user waits for or reads.
 constexpr std::size_t points_max = 100'000;
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -184,7 +184,7 @@ void apply_setting(json& document, const Setting& setting) {
         json* next = member(*at, parts[i]);
         if (next == nullptr && i + 1 == parts.size() && at->is_object())
             next = &(*at)[parts[i]];
-        // An environment of defaults may be missing.
+        // The object `env` may be missing: its variables then have their defaults.
         if (next == nullptr && path == "env" && at->is_object())
             next = &((*at)[parts[i]] = json::object());
         if (next == nullptr)

@@ -18,8 +18,8 @@ struct Setting {
     nlohmann::json value;
 };
 
-/// Sets the key, which may be new in an object that exists. Throws Error (EINVAL), which names the
-/// part of the key that the document does not have.
+/// Sets the key, which may be new in an object that exists, or in `env`. Throws Error (EINVAL),
+/// which names the part of the key that the document does not have.
 void apply_setting(nlohmann::json& document, const Setting& setting);
 
 /// Parses "KEY=VALUE"; a value that is no JSON is a text. Throws Error (EINVAL).
@@ -34,7 +34,7 @@ public:
     /// Reads a list of [key, [values...]]. Throws Error (EINVAL).
     static Grid from_json(const nlohmann::json& list);
 
-    /// Returns that list.
+    /// Returns the list that from_json() reads.
     nlohmann::json to_json() const;
     const std::vector<std::string>& keys() const { return keys_; }
     std::size_t size() const;

@@ -13,7 +13,7 @@
 namespace overtake::simulator {
 namespace {
 
-/// More parts than a user has machines, or a sweep may have points.
+/// The most parts of a sweep: as many as a sweep may have points.
 constexpr unsigned shards_max = 100'000;
 
 /// Adds each chain once; kinds share chains.

@@ -12,8 +12,8 @@ namespace overtake::simulator {
 
 struct Scenario;
 
-/// One of `of` parts of a sweep: every point whose index divided by `of` leaves number - 1. So all
-/// parts take about as long, whichever key makes runs long.
+/// One of `of` parts of a sweep: every point whose index divided by `of` leaves number - 1. All
+/// parts therefore take about as long, whichever key makes runs long.
 struct Shard {
     unsigned number = 1; ///< from 1
     unsigned of = 1;
@@ -36,7 +36,7 @@ private:
     std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
-/// Returns a digest of what files may have brought into a scenario: times of models and arrivals.
+/// Returns a digest of the times of models and arrivals of a scenario, which files may have given.
 std::uint64_t digest_of(const Scenario& scenario);
 
 } // namespace overtake::simulator

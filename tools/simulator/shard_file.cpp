@@ -26,7 +26,7 @@ struct nlohmann::adl_serializer<std::optional<Value>> {
 
 namespace overtake::simulator {
 
-// All fields are written: a table decides what it shows when it is made.
+// All figures of runs on one device are written; the table chooses its columns after the merge.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Percentiles, p50, p90, p99, p99_9, max, mean, exact, samples)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClassSummary, name, tasks, cancelled, dropped, preemptions,
                                    latency, slo, slo_met, slo_missed, throughput, turnaround,
@@ -43,7 +43,7 @@ using nlohmann::json;
 
 constexpr unsigned format_version = 1;
 
-/// Returns what all shards must have in common.
+/// Returns the description of the experiment, which all shards must have in common.
 json identity_of(const Experiment& experiment, const std::string& version) {
     return {{"program", version},
             {"scenario", experiment.document},

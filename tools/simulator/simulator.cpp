@@ -242,7 +242,7 @@ private:
                 .fc = fc};
     }
 
-    /// Returns the duration of an FC, or `never` if it is beyond what can be simulated.
+    /// Returns the duration of an FC, or `never` if the duration is too long for the simulation.
     std::uint64_t duration_of(const LiveTask& task, std::size_t part, std::uint32_t fc) const {
         const Chain::Segment& segment = segment_of(task);
         const std::size_t at = fc + (segment.parts ? segment.parts->list[part].first : 0);
@@ -279,8 +279,8 @@ private:
             observer->submitted(task, segment, now_);
     }
 
-    /// Makes FCs without code, as many as the longest segment has: here they are charged, not
-    /// executed.
+    /// Makes FCs without code, as many as the longest segment has: the simulator charges FCs and
+    /// executes none.
     void make_program() {
         std::size_t longest = 0;
         const auto look = [&](const TaskKind& kind) {
@@ -379,7 +379,7 @@ private:
         if (segments_ended_.size() > 1)
             std::ranges::sort(segments_ended_, {},
                               [](const LiveTask* task) { return task->sched.dispatch_sequence; });
-        // Performing an action may end another job only in a cancel; see cancel().
+        // An action may end another job only if it cancels that job; see cancel_job().
         for (std::size_t i = 0; i < segments_ended_.size(); i++)
             segment_ended(*segments_ended_[i]);
         segments_ended_.clear();
@@ -432,7 +432,7 @@ private:
         }
     }
 
-    /// Returns the core with the least to do, if the scheduler leaves a choice.
+    /// Returns the core of the action; if the action names none, the core with the least to do.
     std::uint32_t core_for(LiveTask& task, const ovt_sched_action& action) {
         if (action.core != 0)
             return action.core;

@@ -2,9 +2,9 @@
 //
 // Simulator: the host of the shipped firmware and the shipped task scheduler under virtual time.
 //
-// It decides nothing.  It passes arrivals, cancels and the ends of CPU segments to the schedulers
-// in the order of time (and, within an instant, in the contract's order), performs their actions,
-// and notifies observers.
+// The simulator decides nothing. It passes arrivals, cancels and the ends of CPU segments to the
+// schedulers in the order of time (and, within an instant, in the contract's order), performs their
+// actions, and notifies observers.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class TaskPhase : std::uint8_t { queued, ready, worker, cpu, device, runnin
 
 /// The times that a task has spent in each place so far; Accounts keeps them.
 struct TaskAccount {
-    std::uint64_t since; ///< when the present phase began
+    std::uint64_t since; ///< the beginning of the present phase
     TaskPhase phase;
     std::uint8_t job_running;  ///< an FC of the present job has started
     std::uint32_t fcs_running; ///< number of a group's parts that run an FC
@@ -76,7 +76,7 @@ struct LiveTask {
     static constexpr std::uint32_t not_a_load = ~0u;
 };
 
-/// Observes a run in order of time. Every function may be left out. `time` is now.
+/// Observes a run in order of time. Every function may be left out. `time` is the time of the call.
 class Observer {
 public:
     virtual ~Observer() = default;
@@ -107,7 +107,7 @@ public:
                                std::uint64_t time) {
         (void)core, (void)before, (void)limit, (void)time;
     }
-    /// The CPU segment of the task has become overdue: the task gave up what it held.
+    /// The CPU segment of the task has become overdue: the task gave up the slots that it held.
     virtual void overdue(LiveTask&, std::uint64_t time) { (void)time; }
     /// The process of the task has died; ended() follows.
     virtual void abandoned(LiveTask&, std::uint64_t time) { (void)time; }
@@ -123,7 +123,7 @@ public:
     Simulator(const Simulator&) = delete;
     Simulator& operator=(const Simulator&) = delete;
 
-    /// Runs until nothing is left to happen.  Throws Error ERANGE when virtual time runs out.
+    /// Runs until no event is left. Throws Error ERANGE when virtual time runs out.
     void run();
 
 private:

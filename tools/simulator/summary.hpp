@@ -73,7 +73,7 @@ struct CoreSummary {
     std::uint64_t fcs_high;
     std::uint64_t fcs_normal;
     std::uint64_t gap;        ///< time while a task kept a slot during a CPU segment
-    std::uint64_t gap_filled; ///< the part of `gap` in which the core ran something
+    std::uint64_t gap_filled; ///< the part of `gap` in which the core ran an FC
     std::string name{};       ///< of one of several processors
 };
 

@@ -45,7 +45,7 @@ std::uint64_t most_of(const json& document, const Setting& setting) {
     return us > std::numeric_limits<std::uint64_t>::max() / 1000 || !in_ns ? us : us * 1000;
 }
 
-/// Splits the FCs that an entry lists; the reader reports what is wrong with them.
+/// Splits the FCs that an entry lists; the reader reports values that are no FCs.
 void split_listed(json& entry, std::uint64_t most) {
     json parts = json::array();
     for (const json& fc : entry["fcs"]) {
@@ -59,7 +59,7 @@ void split_listed(json& entry, std::uint64_t most) {
     entry["fcs"] = std::move(parts);
 }
 
-/// Returns how many entries were changed.
+/// Sets the key in the entries that are called `name`. Returns the number of changed entries.
 std::size_t apply_to_entries(json& document, const std::string& name, const Setting& setting) {
     std::size_t changed = 0;
     for (const std::string_view list : entry_lists) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What if: compares a scenario with the same scenario under other settings.
+// Comparison of a scenario with the same scenario under other settings.
 #pragma once
 
 #include <string>

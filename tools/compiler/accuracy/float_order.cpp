@@ -8,10 +8,10 @@
 namespace overtake::compiler {
 namespace {
 
-// The sources that each step looks at: those with the greatest errors.
+// The number of sources that each step looks at: those with the greatest errors.
 constexpr std::size_t most_looked_at = 64;
-// The cost of a node beside its work, as a share of the network's work: values that change their
-// form.
+// The cost of a node beside its work, as a share of the network's work, for the conversion of its
+// values.
 constexpr double node_share = 0.002;
 
 class FloatOrder {
@@ -95,7 +95,8 @@ private:
         return ended;
     }
 
-    // Returns what one unit of work gains.
+    // Returns how much badness() falls for one unit of work, if all nodes of the source compute in
+    // float.
     double worth(std::size_t source) const {
         const std::vector<std::size_t> nodes = nodes_of(source);
         std::vector<double> errors = errors_;

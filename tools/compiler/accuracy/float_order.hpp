@@ -20,8 +20,8 @@ struct FloatStep {
 
 /// Returns the order in which nodes should leave the integers: those with most effect for the least
 /// work first.  `work` is by node.  `wanted` is the squared error that each output may have.  The
-/// last step leaves no source.  Steps take time in proportion to the sources' number times that of
-/// the greatest few's neighbours.
+/// last step leaves no source.  The time is in proportion to the number of sources, and to the
+/// number of sources that share nodes with the greatest few.
 std::vector<FloatStep> float_order(const std::vector<ErrorSource>& sources,
                                    const std::vector<double>& work, double wanted);
 

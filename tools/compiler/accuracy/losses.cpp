@@ -12,7 +12,8 @@
 namespace overtake::compiler {
 namespace {
 
-// The limits of looking for losses: samples, runs of the network, and operations in all.
+// Limits of the search for losses: samples and operations at most, runs of the network at least.
+// Each node counts as so many operations more, for its call.
 constexpr std::size_t most_samples = 8;
 constexpr std::size_t least_runs = 256;
 constexpr std::uint64_t most_operations = 1ull << 36;
@@ -30,7 +31,7 @@ std::vector<float> rounded(const std::vector<float>& value, const Quantisation& 
     return result;
 }
 
-// Returns Loss::value of each rounding alone, which one run shows.
+// Returns Loss::value of each rounding, from one run of the graph.
 std::vector<double> rounding_errors(const Graph& graph, const FloatValues& sample,
                                     std::span<const Rounding> roundings) {
     FloatExecutor executor(graph);

@@ -10,8 +10,8 @@
 namespace overtake::compiler {
 namespace {
 
-// Another method is taken for a value only if it costs at most this part of the loss by the method
-// for all values.
+// A value gets a method of its own only if its loss by that is less than this part of its loss by
+// the usual method.
 constexpr double clearly_less = 0.5;
 
 // Returns the quantisations by method and by value.

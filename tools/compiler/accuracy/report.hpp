@@ -10,9 +10,9 @@
 
 namespace overtake::compiler {
 
-/// How much less accuracy is required of the numbers of an output with the rarer sign than of all
-/// its numbers: a detector's few scores above zero are small beside the others, and are those that
-/// count.
+/// The cosine of an output's numbers with the rarer sign may be this many times as far from 1 as
+/// that of all its numbers.  A detector's few scores above zero are such numbers: they count, but
+/// are small beside the others.
 inline constexpr float leniency_for_rarer_sign = 10;
 
 /// Returns the cosine that is required of an output's rarer sign where `cosine` is required of the
@@ -21,23 +21,23 @@ inline float cosine_of_rarer_sign(float cosine) {
     return 1 - leniency_for_rarer_sign * (1 - cosine);
 }
 
-/// How near an output comes to float.  NaN: that has no meaning for it.
+/// The nearness of an output to float.  A number without a meaning for the output is NaN.
 struct OutputNearness {
     float cosine;
     float rarer_sign;     ///< cosine of its numbers with the rarer sign
     float same_decisions; ///< share of the decisions that are those of float
-    /// The share to be expected of decisions about other samples, where there are few.
+    /// The share of them to be expected with other samples, where there are few decisions.
     float expected_decisions;
-    /// How near probabilities come that Softmax makes of it (LogitSimilarity), if it may hold
-    /// logits.
+    /// The nearness of the probabilities that Softmax makes of the output (LogitSimilarity), if it
+    /// may hold logits.
     float logits = std::numeric_limits<float>::quiet_NaN();
 
-    /// The smaller one of both.
+    /// Returns the smaller one of both shares.
     float decisions() const {
         return expected_decisions < same_decisions ? expected_decisions : same_decisions;
     }
 
-    /// The greatest accuracy that can be asked of it.
+    /// Returns the greatest accuracy that the output reaches (CompileOptions::accuracy).
     float least() const {
         const float by_sign = 1 - (1 - rarer_sign) / leniency_for_rarer_sign;
         const float of_numbers = by_sign < cosine ? by_sign : cosine;
@@ -46,13 +46,13 @@ struct OutputNearness {
     }
 };
 
-/// A share in per cent with two digits behind the point, rounded down: 100 are all.
+/// Returns a share in per cent, rounded down to two digits behind the point, so that 100 means all.
 inline double percent_of(float share) {
     constexpr double error_of_float = 1e-3;
     return std::floor(1e4 * double{share} + error_of_float) / 100;
 }
 
-/// One way to compute a network that was tried.
+/// An attempt to compute a network in one way.
 struct AccuracyAttempt {
     std::string what; ///< "kl", "ranges by tensor", "7 nodes in 16 bits", "7 nodes in float"
     std::vector<OutputNearness> outputs; ///< by output
@@ -64,7 +64,8 @@ struct AccuracyAttempt {
     std::string refusal;                 ///< why it cannot be made; empty: it can
     bool is_chosen = false;
 
-    /// The output that is farthest from float; the last one where none is at all.
+    /// Returns the index of the output that is farthest from float; of the last output if least()
+    /// of each is NaN.
     std::size_t farthest() const {
         std::size_t found = 0;
         for (std::size_t output = 0; output < outputs.size(); ++output)
@@ -81,7 +82,7 @@ struct AccuracyReport {
     std::size_t samples = 0;          ///< all samples
     std::vector<std::string> outputs; ///< names
     std::vector<AccuracyAttempt> attempts;
-    /// Whether fewer nodes in 16 bits or in float might do: no more networks were tried.
+    /// Whether fewer nodes in 16 bits or in float might do: the search had no more trials.
     bool is_cut_short = false;
 };
 

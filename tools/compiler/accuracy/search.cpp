@@ -29,11 +29,11 @@
 namespace overtake::compiler {
 namespace {
 
-// Networks with nodes in 16 bits, and with nodes in float, that are compiled and compared: until
-// one is found, and in all.
+// Trials of one remedy by fewest_steps(): at most so many until one reaches the accuracy, and so
+// many in all.
 constexpr std::size_t most_trials_to_find = 10, most_remedy_trials = 30;
 
-// Times that differ by less are about the same: they are modelled and estimated.
+// Times with a smaller ratio count as about the same, since they are modelled and estimated.
 constexpr double about_as_long = 1.1;
 
 bool is_nearer(const Trial& trial, const Trial& other) {
@@ -41,7 +41,7 @@ bool is_nearer(const Trial& trial, const Trial& other) {
                                           : trial.least_nearness() > other.least_nearness();
 }
 
-// Outputs that the program is to get in 8 bits, and does as the graph is.
+// Returns the outputs that the options ask for in 8 bits and that the device makes in this graph.
 std::set<ValueId> outputs_in_8_bits(const Graph& graph, const CompileOptions& options) {
     const std::vector<bool> on_device = device_values(graph);
     std::set<ValueId> outputs;
@@ -60,13 +60,13 @@ public:
     }
 
     AccurateNetwork run(PreparedNetwork network) {
-        read_decisions(options_.decisions, network.graph); // may be wrong
+        read_decisions(options_.decisions, network.graph); // throws if they are wrong
         for (const ValueId output : network.graph.outputs)
             trials_.report.outputs.push_back(network.graph.values[output].name);
         try {
             find(std::make_shared<PreparedNetwork>(std::move(network)));
         } catch (...) {
-            report(); // what was tried may say why
+            report(); // the attempts may show the reason
             throw;
         }
         if (found_)
@@ -92,7 +92,8 @@ private:
             with_remedies(std::move(network), std::move(best));
     }
 
-    // By the method for all values that comes nearest, or by methods of their own.
+    // Returns the trial in integers that comes nearest to float: with one method for all values, or
+    // with methods by value.
     std::optional<Trial> in_integers(const std::shared_ptr<PreparedNetwork>& network) {
         const Graph& graph = network->graph;
         const Calibration calibration(graph, samples_, CalibrationMethod::best,
@@ -107,7 +108,7 @@ private:
             best = std::move(trial);
             choice_ = choice;
         };
-        // Where nothing is rounded they are all the same.
+        // All methods give the same network if no value is rounded.
         const bool is_rounded = std::ranges::any_of(graph.nodes, &Node::on_bpu);
         for (std::size_t number = 0; number < (is_rounded ? range_methods.size() : 1); ++number)
             attempt(range_methods[number].name, {number, {}});
@@ -135,16 +136,16 @@ private:
         return trial;
     }
 
-    // Nodes of the file that a remedy is for, in the order in which it is tried, and how many
-    // steps are the first to be tried.
+    // The steps of a remedy, each with nodes of the file, in the order in which it takes them.  The
+    // first trial is with `first` steps.
     struct RemedyPlan {
         Remedy remedy;
         std::vector<std::set<std::string>> steps;
         std::size_t first = 1;
     };
 
-    // 16 bits on the device, then float on the CPU, of which the one that takes less time is kept;
-    // if they take about as long, what comes nearer.
+    // Tries 16 bits on the device, then float on the CPU.  Keeps the trial in float if it takes
+    // less time than that in 16 bits, or if it takes about as long and comes nearer to float.
     void with_remedies(std::shared_ptr<PreparedNetwork> network, std::optional<Trial> best) {
         const Graph& graph = network->graph;
         std::vector<ErrorSource> sources;
@@ -154,7 +155,7 @@ private:
             sources =
                 error_sources(graph, quantisations, best ? &best->candidate : nullptr, samples_,
                               [&](std::string what) { return trials_.step(std::move(what)); });
-        best.reset(); // its memory is that of one more trial
+        best.reset(); // it takes as much memory as one more trial
         for (const ValueId id : outputs_in_8_bits(graph, options_))
             int8_outputs_.insert(graph.values[id].name);
         on_cpu_before_ = nodes_on_cpu(*network);
@@ -165,7 +166,8 @@ private:
         for (const RemedyPlan& plan : plans) {
             plan_ = &plan;
             is_reached_ = {{{}, false}};
-            // What does not reach it with all of them does with none; but all may be too many.
+            // If all nodes in 16 bits do not reach the accuracy, fewer do not.  But if a network
+            // with all of them is refused, one with fewer may compile.
             if (plan.remedy == Remedy::bits_16 && !is_reached_with(all_names(plan)) &&
                 trials_.report.attempts.back().refusal.empty())
                 continue;
@@ -175,7 +177,7 @@ private:
         }
     }
 
-    // As modelled and estimated, on the device and on the CPU.
+    // Returns the modelled time on the device and the estimated time on the CPU, added.
     double us_of(const Trial& trial) const {
         const AccuracyAttempt& attempt = trials_.report.attempts[trial.attempt];
         return attempt.device_us + attempt.cpu_us;
@@ -191,7 +193,7 @@ private:
     RemedyPlan plan_for(Remedy remedy, const PreparedNetwork& network,
                         std::vector<ErrorSource> sources) const {
         const Graph& graph = network.graph;
-        // Of a difference of random direction: cosine = 1 - square / 2.
+        // If the difference has a random direction, the cosine is 1 - square / 2.
         const double wanted = std::max(2 * (1 - options_.accuracy), 1e-9);
         const std::vector<bool> stays = staying_nodes(network, remedy);
         std::erase_if(sources, [&](const ErrorSource& source) {
@@ -222,8 +224,8 @@ private:
         return plan;
     }
 
-    // By node: whether it is to stay as it is, whatever that costs: on the device, for float, and
-    // in 8 bits where a program gets its output so.
+    // Whether each node must stay as it is.  The remedy float leaves nodes that the options want on
+    // the device.  Both remedies leave nodes whose output the program gets in 8 bits.
     std::vector<bool> staying_nodes(const PreparedNetwork& network, Remedy remedy) const {
         const Graph& graph = network.graph;
         const std::set<ValueId> outputs = outputs_in_8_bits(graph, options_);
@@ -242,8 +244,8 @@ private:
         return stays;
     }
 
-    // Finds a few of the steps whose trial reaches the accuracy: a first count of them that does,
-    // then one by one those without which fewer would not.
+    // Finds a few of the steps with which a trial reaches the accuracy.  First finds a number of
+    // steps that suffices, then, one by one, the steps without which the others do not suffice.
     void fewest_steps(std::size_t first) {
         std::size_t enough = first, too_few = 0, count_of_trials = 0;
         std::vector<std::size_t> needed;
@@ -277,7 +279,8 @@ private:
         trials_.report.is_cut_short = true;
     }
 
-    // With these nodes of the file in 16 bits or in float, as far as they can be.
+    // Whether a trial with these nodes of the file in 16 bits or in float, as far as they can be,
+    // reaches the accuracy and is better than that of another remedy.
     bool is_reached_with(const std::set<std::string>& asked) {
         const bool is_float = plan_->remedy == Remedy::float_on_cpu;
         std::set<std::string> changed;
@@ -320,7 +323,7 @@ private:
         return prepare_network(options);
     }
 
-    // Nodes of the file that the CPU computes.
+    // Returns the nodes of the file that the CPU computes.
     static std::set<std::string> nodes_on_cpu(const PreparedNetwork& network) {
         std::set<std::string> names;
         for (std::size_t index = 0; index < network.origins.size(); ++index)
@@ -329,7 +332,7 @@ private:
         return names;
     }
 
-    // Tensors that have 16 bits.
+    // Returns the tensors that have 16 bits.
     static std::set<std::string> values_in_16_bits(const PreparedNetwork& network) {
         std::set<std::string> names;
         for (const Value& value : network.graph.values)
@@ -338,7 +341,8 @@ private:
         return names;
     }
 
-    // Those that were asked to, and their neighbours that go with them; not what was there before.
+    // Returns the names that are not in `before`: nodes or tensors that a remedy was asked to
+    // change, and neighbours that changed with them.
     static std::set<std::string> without(const std::set<std::string>& names,
                                          const std::set<std::string>& before) {
         std::set<std::string> result;
@@ -346,7 +350,8 @@ private:
         return result;
     }
 
-    // Neighbours of what moves may move, too.
+    // Throws CompileError if an output of int8 would be float32: the neighbours of nodes that move
+    // may move, too.
     void check_outputs(const Graph& graph) const {
         const std::set<ValueId> in_8_bits = outputs_in_8_bits(graph, options_);
         for (const ValueId id : graph.outputs)
@@ -355,7 +360,7 @@ private:
                                                        "' would be float32, and is to be int8");
     }
 
-    // Of the network that was found: outputs that their cosine says nothing of.
+    // Warns of the outputs of the found network whose cosine has no meaning, or little.
     void warn_of_outputs() const {
         const Graph& graph = found_->network->graph;
         for (std::size_t number = 0; options_.warn && number < graph.outputs.size(); ++number) {
@@ -398,7 +403,7 @@ private:
                                        nearest->what, report.attempts.size()));
     }
 
-    // "has a cosine of 0.98", and what keeps it from being as near as that.
+    // Returns "has a cosine of 0.98", and the number that makes the output less near than that.
     static std::string described(const OutputNearness& output) {
         std::string text = fmt::format("has a cosine of {:.6f}", output.cosine);
         if (output.same_decisions == output.least())
@@ -421,18 +426,18 @@ private:
     const Samples& samples_;
     const CompileOptions& options_;
     Trials trials_;
-    MethodChoice choice_;              // of the best in integers
-    const RemedyPlan* plan_ = nullptr; // that is being tried
+    MethodChoice choice_;              // of the best trial in integers
+    const RemedyPlan* plan_ = nullptr; // the plan in trial
     std::vector<Quantisation> usual_;  // by value, where no network in integers compiles
     std::set<std::string> int8_outputs_, on_cpu_before_, in_16_bits_before_;
     std::map<std::set<std::string>, bool> is_reached_; // by what the remedy changes
     std::optional<Trial> found_;                       // reaches the accuracy
-    // What another remedy has found takes, and how near it comes.
+    // The time of the trial that another remedy has found, and its nearness to float.
     struct {
         double us = std::numeric_limits<double>::infinity();
         float nearness = -1;
     } other_;
-    bool is_too_dear_ = false; // the latest trial
+    bool is_too_dear_ = false; // whether the latest trial is
 };
 
 } // namespace

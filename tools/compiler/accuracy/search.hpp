@@ -18,11 +18,12 @@ struct AccurateNetwork {
     Candidate candidate;
 };
 
-/// Searches until the cosine of each output, over all of `samples`, is at least options.accuracy:
-/// each calibration method for all values; for each value the method that costs the outputs least;
-/// then nodes on the CPU in float, those first that bring most for their work, and no more than it
-/// takes.  `network` is as equalise() leaves it.  Calls options.report, if there is one, with what
-/// was tried, found or not.  Throws CompileError if nothing reaches the accuracy.
+/// Searches until OutputNearness::least() of each output, over all of `samples`, is at least
+/// options.accuracy.  Tries each calibration method for all values, then for each value the method
+/// that costs the outputs least.  Then tries nodes in 16 bits, and nodes on the CPU in float: first
+/// those with most effect for their work, and few of them.  `network` is as equalise() leaves it.
+/// Calls options.report, if there is one, with all attempts, even if none reaches the accuracy.
+/// Throws CompileError if none does.
 AccurateNetwork search_accuracy(PreparedNetwork network, const Samples& samples,
                                 const CompileOptions& options, const DeviceProfile& device,
                                 const Progress& progress);

@@ -13,7 +13,8 @@
 namespace overtake::compiler {
 namespace {
 
-// Returns the nodes of the device that make or read the value, or that read what is moved from it.
+// Returns the nodes of the device that make or read the value, or that read a value which a node
+// moves from it.
 std::vector<std::size_t> nodes_around(const Graph& graph,
                                       const std::vector<std::vector<std::size_t>>& readers,
                                       const std::vector<std::size_t>& writers, ValueId id) {
@@ -35,7 +36,7 @@ std::vector<std::size_t> nodes_around(const Graph& graph,
     return {nodes.begin(), nodes.end()};
 }
 
-// Returns the writers by value; the number of nodes if no node makes the value.
+// Returns, by value, the node that makes it; the number of nodes if no node does.
 std::vector<std::size_t> writers_of(const Graph& graph) {
     std::vector<std::size_t> writers(graph.values.size(), graph.nodes.size());
     for (std::size_t index = 0; index < graph.nodes.size(); ++index)
@@ -43,8 +44,8 @@ std::vector<std::size_t> writers_of(const Graph& graph) {
     return writers;
 }
 
-// Adds the errors of nodes beside the rounding of their inputs and outputs: weights, tables.  A
-// node's own error reaches the outputs as the error of rounding its output does.
+// Adds the errors that nodes make beside the rounding of their inputs and outputs: by weights and
+// tables.  The outputs are taken to suffer from a node's error as from the rounding of its output.
 void add_nodes(const Graph& graph, const Candidate& candidate, const Samples& samples,
                const std::map<ValueId, const Loss*>& loss_of, const StepOf& step,
                std::vector<ErrorSource>& sources) {

@@ -14,10 +14,10 @@ namespace overtake::compiler {
 /// Returns a function that reports the progress of a step by this name.
 using StepOf = std::function<std::function<void(double)>(std::string)>;
 
-/// What makes outputs differ from those of `graph` where its values are rounded as
-/// `quantisations`, by value, say: these values and, if there is a candidate of the graph, nodes of
-/// it that add errors of their own.  A value is no longer rounded once all
-/// nodes around it compute in float.  A source that changes no output is left out.
+/// Returns the sources of differences from `graph` if its values are rounded by `quantisations`,
+/// which are by value.  The sources are values and, if `candidate` is not null, nodes with errors
+/// of their own.  A value is no longer rounded once all nodes around it compute in float.  Leaves
+/// out sources that change no output.
 std::vector<ErrorSource> error_sources(const Graph& graph,
                                        const std::vector<Quantisation>& quantisations,
                                        const Candidate* candidate, const Samples& samples,

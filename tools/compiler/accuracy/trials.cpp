@@ -14,7 +14,8 @@
 namespace overtake::compiler {
 namespace {
 
-// The operations that comparing one trial may take at first, and the least samples of a comparison.
+// The first comparison of a trial takes as many samples as fit in so many operations, and at least
+// so many samples.
 constexpr std::uint64_t most_operations_of_a_trial = 1ull << 34;
 constexpr std::size_t least_compared = 16;
 
@@ -50,7 +51,8 @@ std::function<void(double)> Trials::step(std::string what) const {
     };
 }
 
-// An output that is NaN in float has nothing to be near to, and counts as near.
+// Whether the output reaches the accuracy.  An output whose numbers are all NaN has nothing to be
+// near to, and counts as near.
 bool Trials::is_near(const OutputNearness& output) const {
     return !(output.least() < static_cast<float>(options_.accuracy));
 }

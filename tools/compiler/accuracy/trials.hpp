@@ -27,16 +27,16 @@ struct Trial {
     std::vector<OutputNearness> outputs; ///< over the samples that were compared
     std::size_t attempt = 0;             ///< its number in the report
     bool reaches = false;                ///< it reaches the accuracy over these samples
-    bool is_near_by_numbers = false;     ///< it does so without its decisions
+    bool is_near_by_numbers = false;     ///< it does so without its decisions and logits
 
-    /// Returns OutputNearness::least() of the output farthest from float; 1 if none has it.
+    /// Returns OutputNearness::least() of the output farthest from float; 1 if it is NaN for each.
     float least_nearness() const;
 };
 
 /// The form of nodes for which 8 bits are too few.
 enum class Remedy { bits_16, float_on_cpu };
 
-/// "3 nodes in float", "1 node in 16 bits"
+/// Returns a text such as "3 nodes in float" or "1 node in 16 bits".
 std::string remedied(std::size_t nodes, Remedy remedy);
 
 /// Makes trials, and adds each to the report.
@@ -46,14 +46,15 @@ public:
     Trials(const Graph& graph, const Samples& samples, const CompileOptions& options,
            const DeviceProfile& device, const Progress& progress);
 
-    /// Makes a network, calibrated with these samples or with more; nothing if it is not worth a
-    /// trial.
+    /// Makes a network, calibrated with these samples or with more.  Returns nothing if the network
+    /// is not worth a trial.
     using Make = std::function<std::optional<Trial>(const Samples& samples)>;
-    /// What `make` makes, compared with float; written down as `what`, or with how many nodes it
-    /// moves.  Of many samples of a large network it has some first, spread, as many as there is
-    /// time for, and all if its numbers come near enough by those (a few decisions say too little
-    /// of all); all of a sequence, as each follows from those before it.  None, and written down,
-    /// if `make` throws or lacks memory.
+    /// Returns the trial that `make` makes, compared with float.  Adds it to the report as `what`,
+    /// or as the number of nodes that it changes.  A large network with many samples is compared
+    /// over some of them first, spread evenly.  It is compared over all samples if its cosines over
+    /// some reach the accuracy, since a few decisions say too little.  Samples of a sequence are
+    /// all compared, as each follows from those before it.  Returns nothing if `make` does. Returns
+    /// nothing, and adds the refusal to the report, if `make` throws or lacks memory.
     std::optional<Trial> attempt(const std::string& what, const Make& make);
 
     std::function<void(double)> step(std::string what) const;

@@ -62,7 +62,7 @@ private:
         };
     }
 
-    // The key's effect is the same here, whatever its value.
+    // The key has no effect, without a warning: the result is as asked for, whatever the value.
     static Apply accepted() {
         return [](Reader&, const Value&) {};
     }

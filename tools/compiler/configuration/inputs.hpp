@@ -20,7 +20,7 @@ struct InputLists {
     bool stretches = true;                    ///< calibration_parameters.preprocess_on
 };
 
-/// Whether a device's resizer makes such inputs.
+/// Whether `source`, a word of input_source, is a device's resizer.
 bool is_resizer(const ConfigurationValue& source);
 
 /// Reads the lists: the options of each input; at least one input, without a name if the file gives

@@ -77,7 +77,7 @@ void read_optimization_word(const Setting& word, CompileOptions& compile) {
     } else if (name == "set_model_output_int8") {
         compile.int8_outputs = true;
     } else if (name == "asymmetric" || name == "bias_correction") {
-        // This is the present behaviour; bias_correction of the same group can turn the latter off.
+        // Both are done anyway; the key bias_correction of the same group can turn the latter off.
     } else if (!read_kind(word, compile.import)) {
         word.warn(word.text() + " is not known here; the network is quantised to int8 as "
                                 "calibration_type and optimize_level say");

@@ -16,7 +16,7 @@
 namespace overtake::compiler {
 
 /// Returns the known name that differs in the fewest letters; empty if none is within `most`
-/// letters, by default half of the name's.
+/// letters, by default half of the name's and at least 2.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known,
                          std::optional<std::size_t> most = std::nullopt);
 
@@ -28,34 +28,35 @@ public:
         : problems_(&problems), key_(std::move(key)), line_(line), node_(std::move(node)) {}
 
     [[noreturn]] void refuse(const std::string& reason) const;
-    /// The file is taken all the same.
+    /// Adds a warning; the file is still accepted.
     void warn(const std::string& reason) const;
-    /// FILE:LINE, for faults that only the network shows; FILE:LINE: warning: KEY for warnings.
+    /// Return FILE:LINE, for faults that only the network shows, and FILE:LINE: warning: KEY.
     std::string place_of_error() const;
     std::string place_of_warning() const;
-    /// Does the step, and keeps a fault that it finds; reading goes on.
+    /// Runs the step, and keeps a fault that it throws; reading goes on.
     template <typename Step>
     void keeping_faults(const Step& step) const {
         problems_->attempt(step);
     }
-    /// Another text of the same key and line.
+    /// Returns a value with another text, and with the same key and line.
     ConfigurationValue with_text(const std::string& text) const {
         return {*problems_, key_, line_, YAML::Node(text)};
     }
     int line() const { return line_; }
-    /// Whether it asks for nothing: no value, an empty text, list or map.
+    /// Whether there is no value, or an empty text, list or map.
     bool is_empty() const;
 
     std::string text() const;
-    /// The text in small letters.
+    /// Returns the text in small letters.
     std::string word() const;
     bool truth() const;
-    /// A whole number in [low, high].
+    /// Returns a whole number in [low, high].
     std::int64_t whole(std::int64_t low, std::int64_t high) const;
-    /// The same of microseconds, or a time with a unit that is that many: 2ms.
+    /// Returns a number of microseconds in [low, high].  The text may have another unit, such as
+    /// 2ms.
     std::int64_t microseconds(std::int64_t low, std::int64_t high) const;
     double real(double low, double high) const;
-    /// One of `names`, in whichever case.
+    /// Returns the meaning of the text, which is one of `names` in capital or small letters.
     template <typename Meaning>
     Meaning choice(const std::map<std::string, Meaning>& names) const {
         const auto found = names.find(word());
@@ -66,18 +67,19 @@ public:
             known += (known.empty() ? "" : ", ") + name;
         refuse(std::string("'").append(text()).append("' is none of ").append(known));
     }
-    /// A text with parts divided by ';', or a list.
+    /// Returns the parts of a text, divided by ';', or of a list.
     std::vector<ConfigurationValue> parts() const;
-    /// The same divided by ',' as well.
+    /// Returns the same parts, divided by ',' as well.
     std::vector<ConfigurationValue> words() const;
-    /// The entries of a map by name; each value's key is this one's and the name.
+    /// Returns the entries of a map by name; each value's key is this one's and the name.
     std::vector<std::pair<std::string, ConfigurationValue>> entries() const;
-    /// Numbers divided by spaces or commas, or a list.
+    /// Returns the numbers of a text, divided by spaces or commas, or of a list.
     std::vector<float> numbers() const;
-    /// 1x3x224x224.
+    /// Returns the sizes of a text such as 1x3x224x224.
     std::vector<std::int64_t> shape() const;
 
-    /// Of a map; none if it has not such a key.  With an empty key, the only one.
+    /// Returns the entry of a map with this key; none if the map lacks it.  With an empty key,
+    /// returns the entry of a map that has only one.
     std::optional<ConfigurationValue> entry(const std::string& key) const;
     bool is_map() const { return node_.IsMap(); }
     bool is_list() const { return node_.IsSequence(); }

@@ -40,7 +40,8 @@ public:
     }
 
 private:
-    // Takes the times of the present shares; returns false if pieces cannot make these shares.
+    // Prices the present shares, and keeps them if they are the best so far.  Returns false if
+    // pieces cannot make these shares.
     bool weigh() {
         auto now = balanced_shares(insn_, positions_);
         if (!now)

@@ -21,10 +21,11 @@ namespace overtake::compiler {
 using SharePrice =
     std::function<double(const overtake_insn& insn, std::span<const Box> boxes, std::size_t core)>;
 
-/// Prices by the cycle model of the cores, which outlive it, without the overhead of FCs.
+/// Returns prices by the cycle model of the cores, without the overhead of FCs.  `cores` outlives
+/// them.
 SharePrice model_price(std::span<const std::shared_ptr<const ovt_profile>> cores);
 
-/// Prices by `prices`, for cores of those clocks; both outlive it.
+/// Returns `prices` in nanoseconds, by the clocks of the cores.  Both arguments outlive the result.
 SharePrice share_price(const CorePrices& prices,
                        std::span<const std::shared_ptr<const ovt_profile>> cores);
 
@@ -41,9 +42,9 @@ struct BalanceOptions {
 };
 
 /// Begins with shares in proportion to `speeds`.  Moves positions from the core that takes longest
-/// to the core that is done first, until they are within the threshold of each other.  If two cores
-/// take turns at that, fewer positions move.  Returns the best shares that were seen; nothing if
-/// shares(balanced) has none.
+/// to the core that is done first, until their times are within the threshold of each other, or for
+/// `rounds` rounds.  If two cores take turns at that, fewer positions move.  Returns the best
+/// shares of all rounds; nothing if shares(balanced) returns none.
 std::optional<Shares> balance(const overtake_insn& insn, std::span<const double> speeds,
                               const SharePrice& price, const BalanceOptions& options);
 

@@ -12,22 +12,23 @@
 
 namespace overtake::compiler {
 
-/// The core that has all of the block's output; no_core for a block that cores share.
+/// only_core() returns the core that has all of the block's output; no_core for a block that cores
+/// share.
 constexpr std::size_t no_core = ~std::size_t{0};
 std::size_t only_core(const Block& block);
 
-/// Returns the stage of each block: one after the other.  Consecutive blocks that run on one and
-/// the same core share a stage.
+/// Returns the stage of each block.  Each block has a stage of its own, except that consecutive
+/// blocks which run on one and the same core share a stage.
 std::vector<std::size_t> stages_in_order(std::span<const Block> blocks);
 
-/// Returns, by block, the blocks that have to be done before it, ascending: it reads what they
-/// write, or writes where they read or write.
+/// Returns, by block, the blocks that have to be done before it, ascending: blocks whose results it
+/// reads, and blocks that read or write where it writes.
 std::vector<std::vector<std::size_t>> needed_blocks(const SegmentLayers& segment,
                                                     std::span<const Block> blocks);
 
-/// Returns the time of each block.  Two blocks at the same time may interfere, so their memory is
-/// separate.  Times grow with the stages; the blocks of a stage have one time each, by index, if
-/// one core has them all.
+/// Returns the time of each block, a number.  Two blocks with the same time may run at once, so
+/// their memory is separate.  Times grow with the stages.  The blocks of a stage have the same
+/// time, except if one core has them all: then each has its own, by index.
 std::vector<std::size_t> times_of(std::span<const Block> blocks,
                                   std::span<const std::size_t> stages);
 

@@ -12,8 +12,8 @@
 
 namespace overtake::compiler {
 
-/// How cores share the output of a layer: by rows, by columns, by both, by channels, by pixels in
-/// proportion to their speeds, or not at all.
+/// The division of a layer's output among cores: by rows, by columns, by both, by channels, by
+/// pixels in proportion to their speeds, or not at all.
 enum class Scheme : std::uint8_t { single, row, column, grid, channel, balanced };
 
 /// A part of an instruction's output.
@@ -24,8 +24,9 @@ struct Box {
     bool operator==(const Box&) const = default;
 };
 
-/// Layers that cores run without meeting.  Cores own `shares` of the last one's output; of the
-/// others each core computes what its share needs, what others compute too included, for itself.
+/// Layers that cores run without meeting.  Each core makes its share of the last layer's output.
+/// Each core computes for itself all parts of the other layers that its share needs, even if other
+/// cores compute some of these parts, too.
 struct Block {
     std::size_t first_layer = 0, layer_count = 0; ///< layers: instructions before they were split
     Scheme scheme = Scheme::single;
@@ -55,7 +56,7 @@ struct LayerReport {
     bool transmits = false;                            ///< cores meet behind it
     std::vector<std::uint64_t> outputs;                ///< elements that each core makes
     std::vector<std::uint64_t> cycles;                 ///< of each core, halo included
-    std::uint64_t operations = 0, halo_operations = 0; ///< of one core, and those on top
+    std::uint64_t operations = 0, halo_operations = 0; ///< of one core, and those in excess
 };
 
 struct CorePlan {

@@ -12,7 +12,7 @@ public:
     explicit CountingProfile(u32 ovt_insn_cost::*field) {
         profile_ = *ovt_profile_find("ideal");
         for (ovt_insn_cost& cost : costs_) {
-            cost.fixed_cycles = 1; // else no cycles at all would count as not measured
+            cost.fixed_cycles = 1; // a cost of zeros alone would count as not measured
             cost.*field = 1u << OVT_COST_BITS;
         }
         profile_.costs = costs_.data();

@@ -15,7 +15,7 @@ namespace overtake::compiler {
 enum class PieceFeature : std::size_t {
     one,
     operations,
-    operations_in_tiles, ///< convolutions: including what fills up tiles of weights
+    operations_in_tiles, ///< convolutions: including those that fill up tiles of weights
     outputs,
     rows_of_channels, ///< rows x channels of the output
     constants,        ///< bytes of weights, table and parameters

@@ -37,7 +37,7 @@ struct OwnCopy {
 
     std::uint64_t bytes() const { return std::uint64_t{box.rows} * row_stride; }
 
-    // Moves an operand into the copy; `from` is where the layer makes it as a whole.
+    // Moves an operand into the copy.  `from` is the layer's whole output.
     void move_in(overtake_operand& operand, const overtake_operand& from,
                  std::uint64_t start) const {
         const Box at = seen_from(from, operand, {});
@@ -279,7 +279,8 @@ private:
                                                       "have (" +
                                                       std::to_string(OVERTAKE_MAX_FCS) +
                                                       "); choose a greater value");
-        // This is no LimitError: without joined stages there are more stages.
+        // The error is no LimitError, after which the plan would be made without joined stages:
+        // that plan has more stages.
         if (stages_.size() > OVERTAKE_MAX_STAGES)
             throw CompileError(
                 "--cores", "gives '" + graph_.name + "' " + std::to_string(stages_.size()) +
@@ -309,8 +310,8 @@ private:
         return all;
     }
 
-    // A core that alone was busy in the previous stage has the results of that stage, and need not
-    // wait.
+    // Whether the core waits before the stage.  A core that alone was busy in the previous stage
+    // has the results of that stage, and does not wait.
     static bool waits(const std::vector<std::vector<std::uint64_t>>& times, std::size_t stage,
                       std::size_t core) {
         if (stage == 0)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What a box of an instruction's output needs, costs and is made by, and how cores share one.  All
-// of it follows from the arguments alone, but for the constants that piece() appends.
+// Boxes of an instruction's output: the piece of the instruction that makes a box, the inputs and
+// the time that it takes, and the shares of cores.  Functions depend on their arguments alone; only
+// piece() changes one, the constants.
 #pragma once
 
 #include <optional>
@@ -24,23 +25,23 @@ inline std::uint64_t elements(const Box& box) {
     return std::uint64_t{box.rows} * box.columns * box.channels;
 }
 
-/// The least box around both; an empty one adds nothing.
+/// Returns the least box around both; an empty one adds nothing.
 Box around(const Box& a, const Box& b);
 
-/// All of the instruction's output.
+/// Returns the box of the instruction's whole output.
 Box whole(const overtake_insn& insn);
 
-/// Whether pieces of it are less than the whole anywhere.
+/// Whether the instruction can be cut into pieces.
 bool can_cut(const overtake_insn& insn);
 
-/// The least box around this one at whose borders the instruction can be cut; all of the output
-/// where no piece makes it.
+/// Returns the least box around this one at whose borders the instruction can be cut; the whole
+/// output if no piece makes that box.
 Box aligned(const overtake_insn& insn, const Box& box);
 
-/// Returns what piece() makes of an aligned box that is not empty, but for its constants.
+/// Returns piece() of an aligned box that is not empty, without its constants.
 overtake_insn piece_shape(const overtake_insn& insn, const Box& box);
 
-/// The instruction that makes that aligned box of the output of `insn`, where `insn` makes it.
+/// Returns the instruction that makes an aligned box of the output of `insn`, in the same memory.
 overtake_insn piece(const overtake_insn& insn, const Box& box, Constants& constants);
 
 /// Returns the cost of piece() on a core.
@@ -50,34 +51,39 @@ std::uint64_t piece_cost(const overtake_insn& insn, const Box& box, const ovt_pr
 /// empty: none.
 Box needed(const overtake_insn& insn, std::size_t input, const Box& box);
 
-/// Returns the part that a piece's shape reads.
+/// Returns the same for `part`, the piece_shape() of a box.
 Box needed_by(const overtake_insn& insn, std::size_t input, const overtake_insn& part);
 
-/// Products that the instruction sums up, or elements that it makes where there are none.
+/// Returns the number of products that the instruction sums up, or of elements that a pool reads
+/// for its outputs; for other instructions, the number of elements that they make.
 std::uint64_t operations(const overtake_insn& insn);
 
-/// The box of a tensor that lies as `outer` does where `inner`, a part of it, has `box`.
+/// Returns the box of the tensor `outer` that is `box` of `inner`, a part of that tensor.
 Box seen_from(const overtake_operand& outer, const overtake_operand& inner, const Box& box);
 
-/// The output in shares in proportion to the speeds; a core of speed 0 has none, and others may
-/// have none where there is little to share.  Single: all of it is the fastest core's.  Grid: the
-/// rows x columns that make the cores wait and read least.  Nothing where less than two cores would
-/// have a share, single aside.
+/// Returns shares of the output in proportion to the speeds.  A core of speed 0 has no share, and
+/// others may have none if there is little to share.  Single: the fastest core has the whole
+/// output.  Grid: the numbers of rows and columns with which the slowest share takes least time,
+/// then with which cores read least.  Returns nothing, except for single, if fewer than two cores
+/// would have a share, or if pieces cannot make the shares.
 std::optional<Shares> shares(const overtake_insn& insn, Scheme scheme,
                              std::span<const double> speeds);
 
-/// All of the output for one of so many cores.
+/// Returns shares of so many cores, of which one has the whole output.
 Shares single_share(const overtake_insn& insn, std::size_t core, std::size_t cores);
 
-/// Positions of the output, row by row, of the least blocks at which it can be cut.
+/// Returns the number of positions of the output: of the least blocks of rows and columns into
+/// which it can be cut.
 std::uint64_t position_count(const overtake_insn& insn);
 
-/// The same number of positions in a row for each core, at most three boxes: the end of a row,
-/// whole rows, the beginning of one.  `positions` add up to position_count().
+/// Returns shares of consecutive positions, row by row: `positions` has their number for each core,
+/// and adds up to position_count().  A share has at most three boxes: the end of a row, whole rows,
+/// the beginning of a row.  Returns nothing as shares() does.
 std::optional<Shares> balanced_shares(const overtake_insn& insn,
                                       std::span<const std::uint64_t> positions);
 
-/// So many things for cores in proportion to their speeds, each within one of what it ought to be.
+/// Divides `count` in proportion to the speeds of cores: each number is within one of the exact
+/// part.
 std::vector<std::uint64_t> apportion(std::uint64_t count, std::span<const double> speeds);
 
 } // namespace overtake::compiler

@@ -53,7 +53,7 @@ void Growth::add(std::size_t layer, Shares boxes) {
     boxes_.push_back(std::move(boxes));
 }
 
-// Notes what a piece of the layer needs from layers that may be private.
+// Notes the boxes of layers that may be private which a piece of this layer needs.
 void Growth::need(std::size_t layer, std::size_t core, const overtake_insn& part) {
     const Layer& reader = segment_.layers[layer];
     for (std::size_t input : {0, 1}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A block of layers that grows backwards: what each core computes of each layer.
+// A block of layers that grows backwards: the part of each layer that each core computes.
 #pragma once
 
 #include <deque>
@@ -12,15 +12,16 @@
 
 namespace overtake::compiler {
 
-/// Begins with one layer, the last, and takes in the one in front as long as that may be private to
-/// each core.  Of those a core computes the least box around what its later layers need.
+/// Begins with one layer, the last.  Takes in the layer in front while that may be private to each
+/// core.  Of a private layer a core computes the least box around all that its later layers need.
 class Growth {
 public:
-    /// With prices cycles() counts.  Segment and prices outlive it.
+    /// With `prices`, cycles() counts.  `segment` and `prices` outlive the object.
     Growth(const SegmentLayers& segment, std::size_t last, const Shares& shares,
            const CorePrices* prices = nullptr);
 
-    /// False, and nothing has changed, where the layer in front has to be transmitted.
+    /// Takes in the layer in front.  Returns false, and changes nothing, if there is none or if it
+    /// cannot be private to each core.
     bool take_in();
 
     std::size_t first() const { return last_ + 1 - boxes_.size(); }
@@ -29,10 +30,10 @@ public:
     /// Returns the parts that the cores compute of a layer from first() to last().
     const Shares& boxes(std::size_t layer) const { return boxes_[last_ - layer]; }
 
-    /// By core, of all layers, FCs' overhead aside.
+    /// Returns the cycles of all layers, by core, without the overhead of FCs.
     const std::vector<std::uint64_t>& cycles() const { return cycles_; }
 
-    /// That all cores read of the first layer's inputs.
+    /// Returns the bytes that all cores read of the first layer's inputs.
     std::uint64_t bytes_read() const { return bytes_read_; }
 
 private:
@@ -43,7 +44,7 @@ private:
     const std::size_t last_;
     const CorePrices* const prices_;
     std::vector<Shares> boxes_;            // the last layer's first
-    std::vector<std::vector<Box>> needed_; // by layer before that, by core; empty: not at all
+    std::vector<std::vector<Box>> needed_; // by layer in front of the last, by core
     std::vector<std::uint64_t> cycles_;
     std::uint64_t bytes_read_ = 0;
 };
@@ -51,7 +52,8 @@ private:
 /// Whether all layers but the last may be private to each core: then they can be one block.
 bool can_be_block(const SegmentLayers& segment, std::size_t first, std::size_t count);
 
-/// By layer of such a block, by core, what it computes.
+/// Returns, by layer of such a block, the boxes that each core computes.  `shares` are those of the
+/// last layer.
 std::vector<Shares> grow(const SegmentLayers& segment, std::size_t first, std::size_t count,
                          const Shares& shares);
 

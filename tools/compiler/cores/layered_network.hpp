@@ -16,7 +16,7 @@ struct LayeredNetwork {
     std::vector<SegmentLayers> segments;
 };
 
-/// Takes the ranges of the graph's values.  Throws CompileError.
+/// Quantises the graph with the ranges of its values, and lowers it.  Throws CompileError.
 LayeredNetwork layered_network(Graph graph, const std::vector<Range>& ranges);
 
 } // namespace overtake::compiler

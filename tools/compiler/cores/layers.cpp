@@ -36,8 +36,8 @@ bool meet(std::uint32_t first, std::uint32_t count, std::uint32_t other, std::ui
     return first < other + others && other < first + count;
 }
 
-// Whether the operands may have bytes in common.  Both are in the buffer; operands with different
-// strides count with all bytes between their elements.
+// Whether the operands, both in the buffer, may have bytes in common.  If their strides differ, the
+// bytes between the elements of an operand count as its own.
 bool overlap(const Buffer& buffer, const overtake_operand& a, const overtake_operand& b) {
     if (a.offset >= end_of(b) || b.offset >= end_of(a))
         return false;
@@ -74,7 +74,7 @@ std::vector<Buffer> buffers_of(const ProgramSegment& segment) {
     return buffers;
 }
 
-// The layers that write and read each buffer, and so who reads what from whom.
+// The layers that write and read each buffer, which show the writers and readers of each layer.
 class Links {
 public:
     explicit Links(SegmentLayers& segment)

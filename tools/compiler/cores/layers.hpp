@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The layers of a network: its instructions before they are split, and which reads what.
+// The layers of a network: its instructions before they are split, and the layers that each reads.
 #pragma once
 
 #include <array>
@@ -12,17 +12,18 @@
 namespace overtake::compiler {
 
 struct Layer {
-    Step step;                                       ///< its operands lie where no other value does
+    Step step;                                       ///< values do not share memory
     std::array<std::vector<std::size_t>, 2> writers; ///< of what each input reads: earlier layers
     std::vector<std::size_t> readers;                ///< later layers, ascending
     std::vector<std::size_t> overwrites; ///< earlier layers that read or write where it writes
-    /// Whether a core may have its output for itself: no other layer writes where it does, it is
-    /// read within the segment alone, and readers see it, or a part of it, as it was written.
+    /// Whether each core may have a copy of its output: no other layer writes to the buffer, layers
+    /// of the segment alone read it, and they read it, or a box of it, in the shape in which it was
+    /// written.
     bool can_be_private = false;
 };
 
-/// Memory that layers write or read: a region of an input or output, or of the scratch region what
-/// a value that is no part of another one takes.
+/// Memory that layers write or read: the region of an input or output, or the bytes in the scratch
+/// region of a value that is no part of another one.
 struct Buffer {
     std::uint32_t region = 0;
     std::uint64_t offset = 0, bytes = 0;
@@ -36,12 +37,12 @@ struct SegmentLayers {
     ProgramSegment memory;       ///< its places and regions, without reuse
 };
 
-/// Returns the layers of all BPU segments of the program that was lowered from the graph, in order.
-/// Its constants stay what they are.
+/// Returns the layers of all BPU segments of the program, which was lowered from the graph, in
+/// order.  Lowers the graph again with the program's constants, which does not change their bytes.
 std::vector<SegmentLayers> layers_of(const Graph& graph, const QuantisedGraph& quantised,
                                      Program& program);
 
-/// Returns the one of SegmentLayers::buffers in which the operand is; none for constants.
+/// Returns the one of SegmentLayers::buffers in which the operand is; null for constants.
 const Buffer* buffer_of(const SegmentLayers& segment, const overtake_operand& operand);
 
 } // namespace overtake::compiler

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Prices that were learned from measurements: a formula for each kind of instruction, and trees for
-// what it leaves.  `overtake calibrate --partition` makes them (docs/use/cores.md).
+// its errors.  `overtake calibrate --partition` makes them (docs/use/cores.md).
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace overtake::compiler {
 
-/// The greatest of sums of features, each times a coefficient of at least 0.
+/// The greatest of several sums.  A sum adds up features, each times a coefficient of at least 0.
 struct CostFormula {
     std::vector<std::vector<double>> sums;
 
@@ -35,13 +35,14 @@ struct CostTree {
     double evaluate(std::span<const double> features) const;
 };
 
-/// The sum of trees: by what part of the formula's price the real one differs from it.
+/// A sum of trees: the difference of the real price from the formula's, as a part of the latter.
 struct CostTrees {
     std::vector<CostTree> trees;
 
     double evaluate(std::span<const double> features) const;
 
-    /// For the formula's price; within bounds, since trees have seen a part of what there is.
+    /// Returns the factor for the formula's price.  It has bounds, since trees are made from few of
+    /// all possible pieces.
     double factor(std::span<const double> features) const;
 };
 
@@ -57,15 +58,15 @@ struct LearnedCosts {
     CostTrees compute;
     Kind meeting;
     CostTrees exchange;
-    double fc_ns = 0; ///< that an FC takes beside its instructions
+    double fc_ns = 0; ///< time of an FC beside its instructions
 
-    /// Nanoseconds, at least 1.
+    /// The next functions return nanoseconds, at least 1.
     double piece_ns(const overtake_insn& piece) const;
     double meeting_ns(const MeetingFeatures& features) const;
     double piece_ns(const PieceFeatures& features, unsigned opcode) const;
 };
 
-/// The same prices for all cores, which have the clock of the first; the costs outlive it.
+/// Learned costs in cycles of `core`, whose clock all cores have.  The costs outlive the prices.
 class LearnedPrices final : public CorePrices {
 public:
     LearnedPrices(const LearnedCosts& costs, const ovt_profile& core)

@@ -18,7 +18,7 @@ constexpr double least_gain = 0.98;
 
 using Cores = std::span<const std::shared_ptr<const ovt_profile>>;
 
-// Returns how many layers the core lacks, then the time of the others.
+// Returns the number of layers whose instruction the core lacks, and the time of the other layers.
 std::pair<std::size_t, std::uint64_t> slowness(std::span<const SegmentLayers> segments,
                                                const ovt_profile& profile, const CorePrices& prices,
                                                std::size_t core) {
@@ -33,8 +33,8 @@ std::pair<std::size_t, std::uint64_t> slowness(std::span<const SegmentLayers> se
     return {lacks, ovt_cycles_to_ns(&profile, cycles)};
 }
 
-// Returns the cores, those that can run all first and of these the fastest first; equal cores keep
-// their order.
+// Returns the cores in the order of slowness(): those that lack the fewest layers first, and of
+// these the fastest first.  Equal cores keep their order.
 std::vector<std::size_t> by_speed(std::span<const SegmentLayers> segments, Cores cores,
                                   const CorePrices& prices) {
     std::vector<std::pair<std::size_t, std::uint64_t>> keys;
@@ -136,8 +136,8 @@ CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program
             if (!how.joins)
                 throw;
         }
-        // Blocks that share a stage need more scratch memory at once, and may give more FCs: plans
-        // once more without.
+        // Blocks that share a stage need more scratch memory at once, and may give more FCs.  The
+        // next plan has no such stages.
         program.constants.shrink(constants);
         how.joins = false;
     }

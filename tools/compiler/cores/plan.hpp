@@ -32,13 +32,13 @@ struct FoundPlan {
     std::vector<std::uint64_t> by_cores;          ///< the shortest for 1, 2, ... of the cores
 };
 
-/// Finds the best blocks for all cores and for each smaller number of them, the fastest first.  It
-/// takes more cores if they make the plan at least 2 % faster.
+/// Finds the best blocks for each number of cores, beginning with the fastest core.  Takes more
+/// cores only if they make the plan at least 2 % faster.
 FoundPlan find_plan(std::span<const SegmentLayers> segments, const SearchOptions& options);
 
-/// Makes the program again, for several cores.  Its constants grow by what pieces need.  Throws
-/// CompileError if the plan exceeds limits of a group.  If the plan exceeds the limits of memory or
-/// FCs, it is made once more without joined stages.
+/// Makes the program again, for several cores.  Adds constants of pieces to the program.  If the
+/// plan exceeds a group's limits of memory or FCs, makes it once more without joined stages.
+/// Throws CompileError if that plan exceeds a limit, too, or if the cores lack an instruction.
 CorePlan plan_cores(const Graph& graph, const QuantisedGraph& quantised, Program& program,
                     const CoreOptions& options);
 

@@ -18,15 +18,16 @@ struct Meeting {
     std::uint64_t bytes = 0; ///< bytes that its blocks read of stages before, on all cores
 };
 
-/// Prices follow from arguments alone: the same call gives the same number.
+/// Prices depend on the arguments alone: the same call returns the same number.
 class CorePrices {
 public:
     virtual ~CorePrices() = default;
-    /// Cycles of that core for an instruction, FCs' overhead aside; at least 1.
+    /// Returns the core's cycles for an instruction without the overhead of FCs, at least 1.
     virtual std::uint64_t cycles(const overtake_insn& insn, std::size_t core) const = 0;
-    /// Cycles of that core that each FC takes beside its instructions.
+    /// Returns the core's cycles that each FC takes beside its instructions.
     virtual std::uint64_t fc_cycles(std::size_t core) const = 0;
-    /// Time from the end of the stage before to the start of the next one.
+    /// Returns the time from the end of the stage before the meeting to the start of the next
+    /// stage.
     virtual std::uint64_t meeting_ns(const Meeting& meeting) const = 0;
 };
 

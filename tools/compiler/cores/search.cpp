@@ -74,8 +74,9 @@ std::optional<Shares> shares_at(const SearchOptions& options, const CorePrices& 
                    options.balance);
 }
 
-// One more meeting in so many layers costs next to nothing.  Without this limit the search would
-// take time with the square of the layers if they are points, and no halo ends a block.
+// One more meeting in so many layers costs next to nothing.  Without this limit the time of the
+// search would grow with the square of the number of layers if these are pointwise, since then no
+// halo ends a block.
 constexpr std::size_t longest_block = 64;
 
 // The best plan of all layers up to one of them, whose last block ends there in one way.
@@ -156,7 +157,8 @@ private:
         return stage_ns_at(options_, prices_, cycles, before, bytes_read);
     }
 
-    // Offers plan `end` of the layers up to `last` a last block that begins at `first`.
+    // Compares the best plan so far, of the layers up to `last` with the end `end`, with plans
+    // whose last block begins at `first`.
     void offer(std::size_t first, std::size_t last, std::size_t end,
                std::span<const std::uint64_t> cycles, std::uint64_t bytes_read) {
         Best& best = best_[last][end];
@@ -167,7 +169,7 @@ private:
             return;
         }
         const std::vector<std::size_t> cores = best_before(cycles);
-        // Plans that end on several cores are all the same for the next block.
+        // For the next block, plans that end on several cores differ in their time alone.
         std::size_t several = best_[first - 1].size();
         for (std::size_t before = 0; before < best_[first - 1].size(); ++before) {
             if (is_single(before))
@@ -207,7 +209,7 @@ private:
         Growth growth(segment_, last, *shares, &prices_);
         do {
             offer(growth.first(), last, index, growth.cycles(), growth.bytes_read());
-            // A growing block takes longer and longer.
+            // A block with more layers takes no less time.
             if (time_of(growth.cycles(), no_stage_before, 0) >= best_[last][index].ns)
                 return;
         } while (options_.overlap && last - growth.first() + 1 < longest_block &&

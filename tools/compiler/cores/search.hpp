@@ -41,22 +41,24 @@ struct FoundBlocks {
     std::uint64_t ns = 0;            ///< time alone, an estimate where FCs are split; or no_plan
 };
 
-/// The core that ran the stage before: the others wait for a sync.
+/// Values for the core that ran the stage before: no stage, or several cores that wait for a sync.
 constexpr std::size_t no_stage_before = ~std::size_t{0};
 constexpr std::size_t several_cores = no_stage_before - 1;
 
-/// Nanoseconds of a stage in which each core has so many cycles to do, FCs' overhead and the sync
-/// included; `before`: the core that alone ran the stage before, or one of the two above.  A core
-/// that alone goes on after itself has its FC already.  `bytes_read`: see Meeting.
+/// Returns the nanoseconds of a stage in which each core has so many cycles to do, with the
+/// overhead of FCs and the sync.  `before` is the core that alone ran the stage before, or one of
+/// the two values above.  A core that alone runs both stages continues its FC, without overhead.
+/// `bytes_read`: see Meeting.
 std::uint64_t stage_ns(const SearchOptions& options, std::span<const std::uint64_t> cycles,
                        std::size_t before, std::uint64_t bytes_read = 0);
 
-/// Shares of the layer's output by that scheme, as the search takes them.  Of a single layer the
-/// fastest core has all.
+/// Returns the shares of the layer's output that the search takes for this scheme.  Of a single
+/// layer the fastest core has all.
 std::optional<Shares> layer_shares(const SearchOptions& options, const overtake_insn& insn,
                                    Scheme scheme);
 
-/// The blocks with the least time alone.  Grows with layers x schemes x length of blocks.
+/// Returns the blocks with the least time alone.  The time of the search is in proportion to layers
+/// x schemes x length of blocks.
 FoundBlocks search(const SegmentLayers& segment, const SearchOptions& options);
 
 } // namespace overtake::compiler

@@ -79,8 +79,8 @@ Shares by_grid(const overtake_insn& insn, std::span<const double> speeds, std::s
     return result;
 }
 
-// Returns the share of the core that is last, in time of a core of speed 1, and all elements that
-// are read.
+// Returns the time of the share that takes longest, in elements of a core of speed 1, and the
+// number of elements that all shares read.
 std::pair<double, std::uint64_t> weight(const overtake_insn& insn, const Shares& shares,
                                         std::span<const double> speeds) {
     double longest = 0;

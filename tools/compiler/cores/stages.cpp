@@ -83,7 +83,8 @@ private:
         parent_[std::max(a, b) - first_] = std::min(a, b);
     }
 
-    // Places a unit after everything that it needs; what it needs from its own run is in the unit.
+    // Places a unit after all units that it needs.  Blocks that it needs from its own run are in
+    // the unit.
     void place(Unit& unit, std::size_t first) {
         for (const std::size_t block : unit.blocks)
             for (const std::size_t needed : needs_[block])
@@ -202,7 +203,8 @@ private:
         Cycles cycles;
     };
 
-    // Returns how many of the longest units may stay as they are: none, or a power of two.
+    // Returns the numbers of longest units that are tried to stay as they are: none, and powers of
+    // two.
     std::vector<std::size_t> counts() const {
         std::vector<std::size_t> counts{0};
         for (std::size_t count = 1; count < units_.size(); count *= 2)
@@ -238,13 +240,14 @@ private:
         return layers;
     }
 
-    // Returns the cycles of all layers on each core; `never` if the core may not have them.
+    // Returns the cycles of all these layers together on each core; `never` for a core that may not
+    // run them.
     Cycles whole_on(const std::vector<std::size_t>& layers) const {
         Cycles cycles(options_.cores.size(), never);
         for (std::size_t core = 0; core < cycles.size(); ++core) {
             if (!may_use(core, layers))
                 continue;
-            // Like cores mostly follow each other.
+            // A core with the same profile as the one before has the same cycles.
             if (core > 0 && cycles[core - 1] != never &&
                 options_.cores[core] == options_.cores[core - 1]) {
                 cycles[core] = cycles[core - 1];
@@ -257,8 +260,8 @@ private:
         return cycles;
     }
 
-    // Returns the unit on the core that is done with it first.  A block of several layers becomes
-    // separate blocks.
+    // Returns the unit on the core that is done with it first; unchanged if no core can run it
+    // alone.  A block of several layers becomes separate blocks.
     Choice by_one_core(std::size_t unit, const Cycles& so_far) const {
         const Cycles& cycles = whole_[unit];
         std::size_t best = no_core;
@@ -312,7 +315,7 @@ private:
     std::vector<std::size_t> order_;   // units, the longest first
 };
 
-// Returns the most bytes that cores share at one time.
+// Returns the most bytes of scratch memory that cores share at one time.
 std::uint64_t shared_bytes_at_once(const SegmentLayers& segment, std::span<const Block> blocks,
                                    std::span<const std::size_t> stages) {
     const std::vector<std::size_t> times = times_of(blocks, stages);
@@ -385,7 +388,7 @@ FoundBlocks in_order(const std::vector<std::vector<Block>>& stages) {
     return found;
 }
 
-// Returns nothing if no two units share a stage.
+// Returns blocks with joined stages; nothing if no two units share a stage.
 std::optional<FoundBlocks> joined(const SegmentLayers& segment, const SearchOptions& options,
                                   const StageTimes& times, const FoundBlocks& found, UnitsOf what) {
     std::vector<Unit> units =

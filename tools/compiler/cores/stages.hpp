@@ -8,12 +8,12 @@
 
 namespace overtake::compiler {
 
-/// Has blocks that do not need each other share a stage, each in the first that may have it.  Of
-/// such a stage the largest blocks stay as they are, and each of the others is left whole to one
-/// core where the stage is shorter so; a block of several layers then falls apart into theirs.
-/// Found blocks stay as they are where that takes no less time, or if values would be alive for so
-/// long that what cores share needs more than twice its memory and more than 8 MiB.  The time that
-/// was found becomes exact: FCs' limit and the bytes that a stage reads are counted stage by stage.
+/// Lets blocks that do not need each other share a stage: each goes to the first stage that may
+/// have it.  The largest blocks of such a stage stay as they are.  If this makes the stage shorter,
+/// each of its other blocks goes to one core, layer by layer.  Leaves `found` as it is if the
+/// joined stages take no less time, or if the values that cores share then need more than 8 MiB and
+/// more than twice the memory.  Makes found.ns exact, in any case: it counts the limit of FCs and
+/// the bytes that a stage reads, stage by stage.
 void join_stages(const SegmentLayers& segment, const SearchOptions& options, FoundBlocks& found);
 
 } // namespace overtake::compiler

@@ -19,8 +19,8 @@
 namespace overtake::compiler {
 namespace {
 
-/// Returns memory for vector operators, which give the same bytes sooner; nothing if the CPU or
-/// OVERTAKE_SIMD has none.
+/// Returns memory for vector operators, which compute the same bytes in less time.  Returns nothing
+/// if the CPU has no vector instructions for them, or if OVERTAKE_SIMD forbids these.
 std::unique_ptr<ovt_simd_scratch> simd_scratch() {
     const auto level = chosen_simd();
     if (!level)
@@ -107,7 +107,8 @@ public:
               });
     }
 
-    /// Returns what the CPU reads of a value that is `data` in float.
+    /// Returns the value that the CPU reads if `data` is the value in float: rounded if it is on
+    /// the device.
     std::vector<float> rounded(ValueId id, const std::vector<float>& data) const {
         if (!on_device_[id])
             return data;
@@ -119,7 +120,7 @@ public:
         return result;
     }
 
-    /// Returns how many elements exceed the range of the value's bits.
+    /// Returns how many elements lie more than a step beyond the range of the value's bits.
     std::size_t count_beyond(ValueId id, const std::vector<float>& data) const {
         if (!on_device_[id])
             return 0;

@@ -17,22 +17,23 @@ namespace overtake::compiler {
 /// Whether each node is also run alone, for its own error.
 enum class Alone { no, yes };
 
-/// How close the output of a node is to float, over all samples.
+/// The nearness of the output of a node to float, over all samples.
 struct NodeSimilarity {
     float cosine; ///< similarity; 1 where both are zero, NaN where float has no finite element
     float error;  ///< root mean square of the difference over that of float
-    /// The same where the node's inputs are those of float, rounded if the device holds them: what
-    /// the node adds, and what rounding its inputs costs it.  NaN if that was not looked at.
+    /// The error with inputs of float, rounded if the device holds them: it is due to the node
+    /// itself and to the rounding of its inputs.  NaN if nodes were not run alone.
     float own_error;
-    /// Share of the elements that lie, in float, more than a step beyond what 8 bits reach.
+    /// Share of the elements that lie, in float, more than a step beyond the range of 8 bits, or of
+    /// 16 if the value has them.
     float saturated;
-    /// Of an output of the graph: cosine of the numbers with the rarer sign (SignSimilarity).
+    /// The cosine of the numbers with the rarer sign (SignSimilarity), for an output of the graph.
     float rarer_sign;
-    /// Of a tensor of decisions: share of them that are those of float (DecisionSimilarity).  NaN
-    /// of others.
+    /// The share of decisions that are those of float (DecisionSimilarity), for a tensor of
+    /// decisions.  NaN for others.
     float same_decisions;
-    float expected_decisions; ///< share to be expected of other samples; NaN also of many
-    /// Of a tensor that may hold logits: LogitSimilarity.  NaN of others.
+    float expected_decisions; ///< share to be expected of other samples; NaN also if there are many
+    /// The LogitSimilarity, for a tensor that may hold logits.  NaN for others.
     float logits = std::numeric_limits<float>::quiet_NaN();
 };
 
@@ -45,9 +46,9 @@ struct OutputUses {
 };
 
 /// Runs the program with the device's own operators and the graph in float over `samples`, and
-/// compares the output of each node, by node.  With states the samples are steps of a sequence:
-/// the program has as its states what it computed of them itself in the step before.  `progress` is
-/// called with 0..1.
+/// compares the output of each node, by node.  With states, the samples are steps of a sequence,
+/// and the program's states are the outputs that it computed itself in the step before.  `progress`
+/// is called with 0..1.
 std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
                                                const Program& program,
                                                std::span<const FloatValues> samples, Alone alone,

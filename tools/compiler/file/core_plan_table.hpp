@@ -15,7 +15,7 @@ namespace overtake::compiler {
 flatbuffers::Offset<fbs::Profile> profile_table(flatbuffers::FlatBufferBuilder& builder,
                                                 const ovt_profile& profile, const CpuRates& cpu);
 
-/// `segments`: by segment of the program, the number of that segment in the file.
+/// `segments` has, by segment of the program, its number in the file.
 flatbuffers::Offset<fbs::CorePlan> core_plan_table(flatbuffers::FlatBufferBuilder& builder,
                                                    const CorePlan& plan,
                                                    std::span<const std::uint32_t> segments);

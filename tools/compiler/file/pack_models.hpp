@@ -15,7 +15,7 @@ struct ModelPack {
     std::uint64_t weights = 0;        ///< bytes in the pack, where equal weights are stored once
 };
 
-/// Makes one file of several models (fbs::ModelPack).  Throws CompileError if two have the same
+/// Makes one file with several models (fbs::ModelPack).  Throws CompileError if two have the same
 /// name, or if the device would refuse a program.
 ModelPack pack_models(const std::vector<std::shared_ptr<const Model>>& models);
 

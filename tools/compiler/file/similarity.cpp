@@ -11,7 +11,7 @@
 namespace overtake::compiler {
 namespace {
 
-// Of a range of 2^16 steps, 16 are left for a sign whose numbers are 2^12 times smaller.
+// A range of 2^16 steps has 16 steps for a sign whose numbers are 2^12 times smaller.
 constexpr float most_beside_another_sign = 1 << 12;
 
 } // namespace
@@ -174,7 +174,7 @@ void LogitSimilarity::add_one(const float* values, const float* reference, std::
     const double greatest = reference[right], total = sum(reference, greatest);
     ++vectors_;
     if (!std::ranges::all_of(values, values + choices, is_finite)) {
-        lost_by_others_ += 1 / total; // no number is the wrong one
+        lost_by_others_ += 1 / total; // infinities and NaN count as the wrong choice
         for (std::size_t at = 0; at < choices; ++at)
             probabilities_.add(0, static_cast<float>(std::exp(reference[at] - greatest) / total));
         return;

@@ -10,17 +10,18 @@
 
 namespace overtake::compiler {
 
-/// How near values come to a reference, over any number of arrays.  What is not finite in the
-/// reference has no counterpart; what is not finite only in the values counts as 0.
+/// The nearness of values to a reference, over any number of arrays.  An element that is not finite
+/// in the reference does not count; a value that is not finite elsewhere counts as 0.
 class Similarity {
 public:
     /// Both of the same size.
     void add(std::span<const float> values, std::span<const float> reference);
     void add(float value, float reference);
 
-    /// 1 where both are zero, NaN where the reference has no finite element.
+    /// Returns the cosine: 1 if both are zero, NaN if the reference has no finite element.
     double cosine() const;
-    /// Root mean square of the difference over that of the reference; NaN as above.
+    /// Returns the root mean square of the difference over that of the reference; NaN as cosine().
+    /// If the reference is zero, returns 0 if the values are zero, or else 1.
     double error() const;
 
 private:
@@ -28,16 +29,16 @@ private:
     bool has_any_ = false;
 };
 
-/// How near the numbers above zero come to those of a reference, and those below it.  In each, a
-/// number of the other sign is 0.
+/// The nearness of the numbers above zero to those of a reference, and that of the numbers below
+/// zero.  In each comparison a number of the other sign is 0.
 class SignSimilarity {
 public:
     /// Both of the same size.
     void add(std::span<const float> values, std::span<const float> reference);
 
-    /// The cosine of the sign that fewer numbers of the reference have.  NaN where all have one
-    /// sign, and where those of that sign are so small beside the others that 16 bits hold few of
-    /// them or none: what rounding in float leaves of zeros is not to be compared.
+    /// Returns the cosine of the sign that fewer numbers of the reference have.  Returns NaN if all
+    /// numbers have one sign.  Also returns NaN if the numbers of that sign are so small beside the
+    /// others that 16 bits have few steps for them: they may be zeros with rounding errors.
     double rarer_cosine() const;
 
 private:
@@ -53,16 +54,16 @@ public:
     static constexpr std::size_t most_leads = 64; ///< of a decision
 
     /// Adds the leads of a decision over `choices` numbers, `step` apart, that are at least `tie`.
-    /// `right` is the place of the greatest number.  Returns whether there is a lead and its error
-    /// is finite; else nothing is added.
+    /// `right` is the place of the greatest number.  Returns false, and adds nothing, if there is
+    /// no lead or if the error of the least lead is not finite.
     bool add(const float* values, const float* reference, std::size_t right, std::size_t choices,
              std::size_t step, double tie);
 
     std::size_t count() const { return least_.size(); }
 
-    /// The share of decision `number` that another choice is expected to get: an error is taken for
-    /// normal, with the deviation of the least leads, and each lead is looked at on its own.
-    /// `weigh(lead)` is 0..1: what such another choice counts.
+    /// Returns the probability that decision `number` turns out as another choice.  Errors of leads
+    /// are taken to be normal, with the deviation of the least leads' errors, and to be independent
+    /// of each other.  `weigh(lead)`, 0..1, is the weight of another choice.
     template <typename Weigh>
     double others(std::size_t number, const Weigh& weigh) const;
 
@@ -72,38 +73,38 @@ private:
     double errors_squared_ = 0; // of the least leads
 };
 
-/// How many decisions are those of a reference: places of the greatest of some numbers, or whether
-/// one number is above a threshold.
+/// The share of decisions that are those of a reference.  A decision is the place of the greatest
+/// of some numbers, or whether one number is above a threshold.
 class DecisionSimilarity {
 public:
-    /// Another place is as good where the reference's number there is below its greatest by less
-    /// than `tie` times the range of its numbers, or times 1 if their range is greater: of logits,
-    /// a difference of 1 is one by the factor e in probability, whatever lies far below.
+    /// Another place counts as the same decision if the reference's number there is below its
+    /// greatest by less than `tie` times the range of its numbers, or by less than `tie` if their
+    /// range exceeds 1: a difference of 1 between logits is a factor of e between probabilities,
+    /// however small the other logits are.
     explicit DecisionSimilarity(double tie) : tie_(tie) {}
 
-    /// Arrays of one size: [any][choices][inner].  What has no finite greatest number in the
-    /// reference is no decision.
+    /// Both arrays are [any][choices][inner].  Numbers whose greatest is not finite in the
+    /// reference are no decision.
     void add(std::span<const float> values, std::span<const float> reference, std::size_t choices,
              std::size_t inner);
 
-    /// The same for elements in 0..1 that are each a decision for itself: whether it is above
-    /// `threshold`.
+    /// Adds elements in 0..1, each of which is a decision: whether it is above `threshold`.
     void add_each(std::span<const float> values, std::span<const float> reference, float threshold);
 
-    /// 0..1; NaN where the reference decides nothing.
+    /// Returns the share of equal decisions, 0..1; NaN if the reference has no decision.
     double share() const;
 
-    /// The share to be expected of decisions about other data: a few that are all the same say
-    /// little of those to come.  Of each decision, the leads of the reference's greatest number
-    /// over the next ones (that are no ties) are held against the error of the least lead, taken
-    /// for normal with the deviation of all decisions, and of each lead on its own.  0..1; NaN with
-    /// more than `most_estimated` decisions, as their count says more, and where none has a lead.
+    /// Returns the share of equal decisions to be expected over other data, 0..1.  A few decisions
+    /// that are all equal say little of others.  So DecisionLeads::others() compares the leads of
+    /// each decision that are no ties with the errors of all decisions.  Returns NaN with more than
+    /// `most_estimated` decisions, as share() says more then, and if no decision has a lead.
     double expected_share() const;
 
     static constexpr std::size_t most_estimated = 1000;
 
 private:
-    // Of [choices] numbers, `step` apart, whose range is `range` at least.
+    // Adds the decision between `choices` numbers, `step` apart.  Their range counts as `range` at
+    // least.
     void add_one(const float* values, const float* reference, std::size_t choices, std::size_t step,
                  double range);
 
@@ -112,18 +113,19 @@ private:
     DecisionLeads leads_; // of the first decisions
 };
 
-/// How near vectors of logits come to those of a reference, by the probabilities that Softmax makes
-/// of them.  Vectors that hold something else are seldom far by this measure if they are near by
-/// their cosine: numbers within a range of 1 have nearly equal probabilities.
+/// The nearness of vectors of logits to those of a reference, by the probabilities that Softmax
+/// makes of them.  Vectors that hold something else are seldom far by this measure if they are near
+/// by their cosine: numbers within a range of 1 have nearly equal probabilities.
 class LogitSimilarity {
 public:
-    /// Arrays of one size, of vectors of `choices` logits.
+    /// Both arrays consist of vectors of `choices` logits.
     void add(std::span<const float> values, std::span<const float> reference, std::size_t choices);
 
-    /// The smaller one of: the cosine of the probabilities; 1 less twice the loss of a choice,
-    /// which is the mean of what the reference's probability of the greatest value is below its
-    /// greatest probability.  The loss is the one that is expected of other data (DecisionLeads),
-    /// or the counted one with more than `most_estimated` vectors.  NaN without a finite vector.
+    /// Returns the cosine of the probabilities, or 1 less twice the loss of a choice, if that is
+    /// smaller.  The loss is a mean of differences: between the reference's greatest probability
+    /// and its probability for the place of the greatest value.  It is the loss to be expected over
+    /// other data (DecisionLeads), or the counted one with more than `most_estimated` vectors.
+    /// Returns NaN if the reference has no finite vector.
     double nearness() const;
 
     static constexpr std::size_t most_estimated = 1000;

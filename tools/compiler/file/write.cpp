@@ -71,7 +71,7 @@ private:
         return value.picture_flags & OVERTAKE_FLAG_BGR ? fbs::Colours::Bgr : fbs::Colours::Rgb;
     }
 
-    // Returns nothing, which adds nothing, for an empty vector.
+    // Returns no vector, which adds nothing to a table, if none is wanted or if it would be empty.
     flatbuffers::Offset<flatbuffers::Vector<float>> vector_if(bool is_wanted,
                                                               const std::vector<float>& numbers) {
         if (!is_wanted || numbers.empty())
@@ -178,7 +178,7 @@ attributes_of(flatbuffers::FlatBufferBuilder& builder, const op::Cpu& form) {
     return attributes;
 }
 
-// Counts the elements of its inputs and its output.
+// Returns the number of elements of the node's inputs and output.
 std::uint64_t elements(const Graph& graph, const Node& node) {
     std::uint64_t count = graph.values[node.output].elements();
     for (const ValueId input : node.inputs)
@@ -345,8 +345,8 @@ std::vector<std::size_t> numbers(std::size_t first, std::size_t count) {
     return result;
 }
 
-// Writes the segments that something runs; `of_program` gets the number in the file of each segment
-// of the program.
+// Writes the segments that have operators to run.  Sets `of_program` to the number in the file of
+// each segment of the program.
 std::vector<flatbuffers::Offset<fbs::Segment>>
 segment_tables(flatbuffers::FlatBufferBuilder& builder, const Program& program,
                CpuSegments& cpu_segments, TensorTable& tensors,

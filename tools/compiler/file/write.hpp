@@ -26,7 +26,7 @@ struct ModelFacts {
     CpuRates cpu = {};                        // for estimates
     const CompiledUnits* units = nullptr;     // of the same graph and program; null: none
     const CorePlan* core_plan = nullptr;      // the same; first_step of FCs is in `instructions`
-    // Those of the program first, then those of units and plan; none: the program's alone.
+    // Instructions of the program first, then those of units and plan; empty: the program's alone.
     std::vector<overtake_insn> instructions = {};
     Normalisation normalisation = {}; // of pictures, where inputs are plain tensors
 };
@@ -36,14 +36,15 @@ std::vector<overtake_insn> instructions_of(const Program& program);
 /// Refuses a buffer, called `what`, that is larger than devices take.  Throws CompileError.
 void check_buffer(const std::string& what, std::uint64_t bytes);
 
-/// Refuses a model file whose contents alone take too many bytes.  Throws CompileError.
+/// Throws CompileError if the contents of a model file alone take too many bytes.
 void check_file_bytes(const std::string& what, std::uint64_t bytes);
 
 /// Refuses a tensor that is larger than a device or a model file can have, before anything is
 /// computed with it.  Throws CompileError naming the tensor.
 void check_sizes(const Graph& graph);
 
-/// The bytes of a model file (libruntime/model.fbs).  Throws CompileError if it would be too large.
+/// Returns the bytes of a model file (libruntime/model.fbs).  Throws CompileError if it would be
+/// too large.
 std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& quantised,
                                     const Program& program, const ModelFacts& facts);
 

@@ -39,8 +39,8 @@ cpu::ConvolutionShape shape_of(const op::Convolution& convolution, const Value& 
     return shape;
 }
 
-// Returns the weights in the order (target channels, source channels in a group, kernel), whatever
-// the convolution.
+// Returns the weights in the order (target channels, source channels in a group, kernel), also for
+// a transposed convolution.
 std::vector<float> weights_of(const op::Convolution& convolution,
                               const cpu::ConvolutionShape& shape) {
     if (!shape.is_transposed)
@@ -134,8 +134,8 @@ struct FloatExecutor::Convolution {
 
 namespace {
 
-// Returns, by node, the values that nodes make and no later node reads; also its own, if no node
-// reads it.
+// Returns, by node, the values of nodes that it is the last to read, outputs of the graph excepted.
+// If no node reads its own output, that is among them.
 std::vector<std::vector<ValueId>> last_reads(const Graph& graph) {
     constexpr std::size_t never = static_cast<std::size_t>(-1);
     std::vector<std::size_t> last(graph.values.size(), never);
@@ -157,7 +157,7 @@ std::vector<std::vector<ValueId>> last_reads(const Graph& graph) {
 } // namespace
 
 FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
-    if (std::ranges::any_of(graph.nodes, &Node::on_bpu)) // integers are chosen by its results
+    if (std::ranges::any_of(graph.nodes, &Node::on_bpu)) // its results decide on scales
         limit_onednn();
     values_.resize(graph.values.size());
     for (ValueId value : graph.inputs)
@@ -199,7 +199,7 @@ std::vector<float> FloatExecutor::take_buffer(std::size_t elements) {
 }
 
 void FloatExecutor::give_back(ValueId id) {
-    // Buffers of many sizes, one of each, would take the memory that this function is to save.
+    // More free buffers, each of another size, would take the memory that this function saves.
     constexpr std::size_t most = 4;
     if (free_.size() == most)
         free_.erase(free_.begin());
@@ -239,7 +239,7 @@ void FloatExecutor::put_back() {
     others_.clear();
 }
 
-// Runs only nodes after the value: in a network of many nodes these may be few.
+// Runs only the nodes that depend on the value: in a network of many nodes these may be few.
 const FloatValues& FloatExecutor::run_with(ValueId id, std::vector<float> value) {
     put_back();
     kept_.resize(values_.size());

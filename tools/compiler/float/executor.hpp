@@ -23,10 +23,10 @@ public:
     /// `inputs` holds one array for each of the graph's inputs, of exactly its elements.
     /// The result is valid until the next run.
     const FloatValues& run(const FloatValues& inputs);
-    /// Called with a value that has been computed.
+    /// Function that run_in_little_memory() calls with a value.
     using Look = std::function<void(ValueId id, const std::vector<float>& value)>;
-    /// Does the same for arrays that are elsewhere, in less memory: of the values that nodes make,
-    /// the result has only the graph's outputs.  Calls `look` with each constant and input, then
+    /// Does the same for arrays of the caller, in less memory: of the values that nodes make, the
+    /// result has only the graph's outputs.  Calls `look` with each constant and input, then
     /// with each value when its node has made it.
     const FloatValues& run_in_little_memory(const std::vector<std::span<const float>>& inputs,
                                             const Look& look = {});
@@ -47,7 +47,7 @@ private:
 
     const Graph& graph_;
     FloatValues values_;
-    std::vector<std::vector<ValueId>> last_reads_;  // by node: what no later one reads, no outputs
+    std::vector<std::vector<ValueId>> last_reads_;  // by node: see last_reads()
     std::vector<std::vector<float>> free_;          // free buffers
     std::vector<std::vector<std::size_t>> readers_; // for run_with()
     FloatValues kept_;            // of run(), by value, where run_with() has others

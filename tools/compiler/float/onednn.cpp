@@ -14,7 +14,7 @@ namespace {
 bool is_limited() {
     if (dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2) == dnnl::status::success)
         return true;
-    // It was set before, or oneDNN has been used already.
+    // The limit was set before, or oneDNN has been used already.
     switch (dnnl::get_effective_cpu_isa()) {
     case dnnl::cpu_isa::sse41:
     case dnnl::cpu_isa::avx:

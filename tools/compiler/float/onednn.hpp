@@ -9,16 +9,16 @@
 
 namespace overtake::compiler {
 
-/// Keeps oneDNN to AVX2, for the whole process. Version 3.7 computes some valid convolutions
+/// Limits oneDNN to AVX2, for the whole process.  Version 3.7 computes some valid convolutions
 /// wrongly with AVX-512 (1x1x2x2 by a 1x3 kernel, two columns of padding on the left, stride 2: off
-/// by 0.62), and with AVX-512 sums would have another order. To be called before anything
-/// else of oneDNN: throws Error if it is too late. The compiler is a program of ours; libovertake,
-/// a guest in programs of others, sets nothing.
+/// by 0.62).  AVX-512 would also change the order of sums.  Must be called before other functions
+/// of oneDNN; throws Error if it is too late.  Only the compiler, which is a program, sets this
+/// limit; libovertake, which other programs load, does not.
 void limit_onednn();
 
-/// Makes oneDNN keep no primitives for their next use, in the whole process: one that could not be
-/// made for want of memory would be kept as a broken promise, and refused for good.  Only for our
-/// own programs, too.
+/// Makes oneDNN keep no primitives for their next use, in the whole process.  Otherwise oneDNN also
+/// keeps the failure of a primitive that could not be made for want of memory, and refuses it for
+/// good.  Only programs call this function, not libovertake.
 void keep_no_primitives();
 
 /// Returns "oneDNN 2.6.3", say: another version may add the products of a convolution in another

@@ -95,7 +95,7 @@ void run(const op::Reshape&, const Tensors& inputs, const Value&, std::vector<fl
     out = inputs[0].data;
 }
 
-// The executor computes these two.
+// FloatExecutor computes these two itself.
 void run(const op::Convolution&, const Tensors&, const Value&, std::vector<float>&) {}
 void run(const op::Cpu&, const Tensors&, const Value&, std::vector<float>&) {}
 

@@ -16,8 +16,8 @@ struct FloatTensor {
     const std::vector<float>& data;
 };
 
-/// Computes any node of the device but convolutions into `out`, which has the elements of `value`,
-/// for so many images_of() it.  Clamping is the caller's.  Thread-safe.
+/// Computes any node of the device except a convolution into `out`, which has the elements of
+/// `value`.  `images` are images_of() the node.  The caller clamps the result.  Thread-safe.
 void run_float(const Node& node, std::uint32_t images, const std::vector<FloatTensor>& inputs,
                const Value& value, std::vector<float>& out);
 

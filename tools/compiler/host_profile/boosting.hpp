@@ -19,7 +19,7 @@ public:
     compiler::CostTrees grow(std::span<const std::vector<double>> rows,
                              std::span<const double> targets) const;
 
-    /// The library's, as it says it.
+    /// Returns the version of the library.
     std::string version() const;
 
 private:

@@ -17,8 +17,8 @@ struct Observation {
     double ns;
 };
 
-/// Coefficients >= 0 with the least sum of squares of relative errors
-/// (features * coefficients / ns - 1), by trying every set of features that may be left out.
+/// Returns coefficients >= 0 with the least sum of squares of relative errors (features *
+/// coefficients / ns - 1).  Tries each set of features with the coefficients of the others at 0.
 /// `observations` is not empty.
 Features fit(std::span<const Observation> observations);
 

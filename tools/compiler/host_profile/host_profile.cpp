@@ -24,7 +24,7 @@ using namespace compiler;
 
 constexpr std::size_t tiny_count = 64;
 
-// The program of a network that is never calibrated: only its shapes matter.
+// A network's program and model.  The network is never calibrated, since only its shapes matter.
 struct Compiled {
     Program program;
     std::shared_ptr<const Model> model;
@@ -94,7 +94,8 @@ measure_instructions(unsigned runs, double boundary_ns,
     return by_opcode;
 }
 
-// Returns the average rate of the measured opcodes, for opcodes that were not measured.
+// Returns the average rate of CONV, or else of all other measured opcodes, for opcodes that were
+// not measured.
 u32 average_rate(const std::map<unsigned, std::vector<Observation>>& by_opcode, bool multiplies) {
     double operations = 0, ns = 0;
     for (const auto& [opcode, observations] : by_opcode)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A profile of the machine that this runs on: how long its embedded device, in functional mode,
-// takes for each kind of instruction.
+// A profile of this machine: the time that an embedded device in functional mode takes here for
+// each kind of instruction.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace overtake::host_profile {
 
-/// How far the model is from what was measured, as a part of the measured time.
+/// The errors of modelled times, as parts of the measured times.
 struct Errors {
     double median = 0;
     double p95 = 0;
@@ -29,14 +29,15 @@ struct HostProfile {
 HostProfile measure_host(const std::string& name, unsigned runs,
                          const std::function<void(double)>& progress = {});
 
-/// The cost of an FC beside its instructions, inside its own time and with the way to it.
+/// The cost of an FC beside its instructions: inside the FC's own time, and with the time between
+/// two FCs.
 struct FcBoundary {
     double inside_ns = 0, total_ns = 0;
 };
 
 FcBoundary measure_boundary(unsigned runs);
 
-/// Modelled against measured time of each FC.
+/// Compares the modelled with the measured time of each FC.
 Errors compare(const std::vector<double>& modelled_ns, const std::vector<double>& measured_ns);
 
 } // namespace overtake::host_profile

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Measures operators of a size that layers of networks have, each in each layout.
+// Measures operators of a size that layers of networks have: most in blocks, pools in planes as
+// well.
 #include "compiler/host_profile/layout_costs.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ using cpu::Layout;
 using cpu::Shape;
 
 const Shape usual = {1, 64, 56, 56};
-constexpr double least_ns = 1e-4; // a difference of two times may be less than nothing
+constexpr double least_ns = 1e-4; // instead of a smaller difference of two times
 
 double best_ns(unsigned runs, const std::function<void()>& step) {
     double best = std::numeric_limits<double>::infinity();
@@ -42,7 +43,7 @@ class Measurement {
 public:
     explicit Measurement(unsigned runs) : runs_(runs), blocks_(cpu::blocks_of_this_cpu()) {}
 
-    // Time of an operation with all its values in one layout.
+    // Returns the time of an operation with all its values in one layout.
     double operation_ns(cpu::Operation operation, Layout layout) const {
         operation.blocks = blocks_;
         const auto prepared = cpu::prepare(operation);
@@ -74,7 +75,7 @@ public:
         return best_ns(runs_, [&] { conversion.run(in, out); });
     }
 
-    // Average time of a copy to or from the device.
+    // Returns the average time of a copy to or from the device.
     double device_ns(Layout layout) const {
         Tensor tensor{};
         tensor.shape = usual;
@@ -123,7 +124,7 @@ double positive(double ns) {
     return std::max(ns, least_ns);
 }
 
-// Time of one float, from the time of `count` arrays of `shape` and a step.
+// Returns the time of one float, from the time of `count` arrays of `shape` and a step.
 double each(double ns, double step, const Shape& shape, double count = 1) {
     return positive((ns - step) / (count * static_cast<double>(cpu::elements(shape))));
 }

@@ -38,8 +38,8 @@ std::size_t fc_count(const Model& model) {
     return count;
 }
 
-// Time from the start of the first FC of a segment to the end of its last, summed over all
-// segments.
+// Returns the time from the start of the first FC of a segment to the end of its last, summed over
+// all segments.
 double device_ns(const Model& model, const std::vector<FcRecord>& records) {
     double sum = 0;
     std::size_t first = 0;

@@ -10,7 +10,7 @@
 
 namespace overtake::host_profile {
 
-/// The fastest of several runs: the time without other load on the CPU.
+/// The least times of several runs, which other load on the CPU affects least.
 struct FcTimes {
     std::vector<double> fcs_ns; ///< each FC by itself, counted through all segments
     double device_ns = 0;       ///< the part within the device's segments
@@ -20,14 +20,15 @@ struct FcTimes {
     void keep_faster(const FcTimes& other);
 };
 
-/// Runs a model on noise, on embedded cores in functional mode, and calls `each` with the number of
-/// the run, 0..runs, and its FCs as they ended.  The first run does not count.  Throws Error.
+/// Runs a model on noise, runs + 1 times, on embedded cores in functional mode.  Calls `each` with
+/// the number of the run, from 0, and with its FCs in the order in which they ended.  Run 0 warms
+/// up and does not count.  Throws Error.
 void run_on_noise(
     const std::shared_ptr<const Model>& model, unsigned cores, unsigned runs,
     const std::function<void(unsigned run, const std::vector<FcRecord>& records)>& each);
 
-/// Runs a model `runs` times, at least once (after one that does not count), on noise, on one
-/// embedded core in functional mode.  `progress` is called with 0..1.  Throws Error.
+/// Measures a model with run_on_noise() on one core.  `runs` is at least 1.  `progress` is called
+/// with 0..1.  Throws Error.
 FcTimes measure(const std::shared_ptr<const Model>& model, unsigned runs,
                 const std::function<void(double)>& progress = {});
 

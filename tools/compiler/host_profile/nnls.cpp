@@ -8,7 +8,7 @@
 namespace overtake::host_profile {
 namespace {
 
-// The part of a column that has to be left beside the columns before it: less is noise.
+// A column depends on the columns before it if their solution leaves a smaller part of it.
 constexpr double least_pivot = 1e-10;
 // A slope below this part of a column's length counts as none.
 constexpr double least_slope = 1e-9;
@@ -36,8 +36,8 @@ public:
     }
 
     std::vector<double> run() {
-        // Each column that enters reduces the error; the bound is for rounding that makes columns
-        // repeat.
+        // Each column that enters reduces the error, so no set of columns repeats.  The bound is
+        // for rounding errors, by which a set may.
         for (std::size_t round = 0; round < 4 * count_ + 16; ++round) {
             const std::size_t enters = steepest();
             if (enters == count_)

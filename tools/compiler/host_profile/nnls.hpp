@@ -15,7 +15,7 @@ public:
 
     void add(const std::vector<double>& row, double right);
 
-    /// Non-negative least squares (Lawson and Hanson): x >= 0 with the least |Ax - b|.
+    /// Returns x >= 0 with the least |Ax - b| (non-negative least squares by Lawson and Hanson).
     std::vector<double> solve_non_negative() const;
 
 private:

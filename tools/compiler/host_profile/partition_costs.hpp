@@ -24,7 +24,7 @@ struct PartitionCosts {
     std::size_t pieces = 0, layers = 0, meetings = 0;
 };
 
-/// Throws Error.
+/// Calls `progress` with the name of a step and the part of it that is done.  Throws Error.
 PartitionCosts learn_partition_costs(
     const PartitionOptions& options,
     const std::function<void(const std::string& what, double done)>& progress = {});

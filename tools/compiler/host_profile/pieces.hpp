@@ -27,8 +27,9 @@ struct Piece {
     compiler::Box box;
 };
 
-/// Shares of each shape of a layer by each scheme, for 2 to 8 cores, alike and unlike, and the
-/// layer itself; those of all shapes in turns, at most `most`.
+/// Returns at most `most` pieces of the layers that can be cut.  For each shape of a layer there
+/// are the layer itself and its shares by each scheme that cuts it, for 2 to 8 cores, alike and
+/// unlike.  The shapes take turns.
 std::vector<Piece> pieces_of(const std::vector<PieceNetwork>& networks, std::size_t most);
 
 using PieceProgress = std::function<void(double)>;

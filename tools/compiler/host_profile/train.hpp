@@ -13,8 +13,7 @@
 
 namespace overtake::host_profile {
 
-/// The time of one piece or meeting; `layer` is the same for all that belong to layers of one
-/// shape.
+/// The time of one piece or meeting.  Samples of layers of one shape have the same `layer`.
 struct CostSample {
     unsigned opcode = 0;
     std::vector<double> features;
@@ -26,8 +25,8 @@ struct CostSample {
 using GrowTrees = std::function<compiler::CostTrees(std::span<const std::vector<double>> rows,
                                                     std::span<const double> targets)>;
 
-/// The errors of layers that were left out when the price was learned: means of |price / measured -
-/// 1|.
+/// The mean errors, |price / measured - 1|, of layers that were left out when the price was
+/// learned.
 struct KindErrors {
     std::string name; ///< instruction, or "exchange"
     std::size_t layers = 0, samples = 0;
@@ -40,10 +39,10 @@ struct Trained {
     std::vector<KindErrors> kinds;
 };
 
-/// Formulas with the least squares of relative errors.  `features` counts those that it weighs.
+/// Fits a formula by least squares of relative errors.  It weighs the first `features` features.
 compiler::CostFormula fit_formula(std::span<const CostSample> samples, std::size_t features);
 
-/// Returns for each sample the one of `folds` from which it is left out: layers of a kind take
+/// Returns, for each sample, the number of the fold that it belongs to.  Layers of a kind take
 /// turns.
 std::vector<std::size_t> folds_by_layer(std::span<const CostSample> samples, std::size_t folds);
 

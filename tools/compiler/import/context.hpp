@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Context: one import under way, the state that every operator's import uses.  The functions that
-// take a Context and are about "the node" are about the node at hand, Context::node.
+// Context: one import under way, the state that every operator's import uses.  In comments on
+// functions that take a Context, "the node" is the node at hand, Context::node.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,8 @@ struct Uses {
     std::size_t read_by_cpu = 0;
 };
 
-/// Values that were made for something, so that none is made twice.  The latest can be forgotten.
+/// Values by the key for which they were made, so that none is made twice.  The latest can be
+/// forgotten.
 template <typename Key>
 class MadeValues {
 public:
@@ -61,13 +62,13 @@ private:
     std::vector<typename std::map<Key, ValueId>::iterator> latest_; // in the order they were made
 };
 
-/// How far the graph had come; see mark().
+/// The sizes of the graph at one moment; see mark().
 struct Mark {
     std::size_t nodes = 0, values = 0, changed = 0, reordered = 0, copied = 0;
 };
 
 struct Context {
-    // What is imported.
+    // The file to import, and the options.
     const std::string path;
     const onnx::ModelProto& model;
     const GivenScales& given;
@@ -82,7 +83,7 @@ struct Context {
     std::string part_of = {};
     std::size_t written_constants = 0; // elements, in nodes that others are written as
 
-    // What has become of the file so far: the graph, and by name what its tensors are.
+    // The result so far: the graph, and the meaning of the file's tensors by name.
     Graph graph = {};
     std::unordered_map<std::string, Constant> constants = {};
     std::unordered_map<std::string, Reference> references = {};
@@ -91,7 +92,7 @@ struct Context {
     std::unordered_map<std::string, int> types = {};    // of TensorProto
     std::set<std::string> unknown = {};                 // behind a node that is refused
 
-    // What is known of the graph's values, and what they were before they changed; see nodes.hpp.
+    // The uses of the graph's values, and the values before they changed; see nodes.hpp.
     std::vector<Uses> uses = {};
     std::vector<std::pair<ValueId, Value>> changed = {};
     std::size_t marked_values = 0; // whose changes are noted
@@ -101,8 +102,8 @@ struct Context {
     MadeValues<std::pair<ValueId, Shape>> copied = {};    // on the CPU, in another shape
 };
 
-/// Imports the node at hand.  Throws CompileError where the node has no such form; refusal_of()
-/// makes that a value.
+/// Imports the node at hand.  Throws CompileError if the node has no such form; refusal_of()
+/// returns the message of that.
 using Import = void (*)(Context& context);
 
 std::string to_text(const Shape& shape);
@@ -114,7 +115,7 @@ std::vector<std::int64_t> integers_of(const Constant& constant);
 /// Throws CompileError that names file, node, operator and the reason.
 [[noreturn]] void refuse(const Context& context, const std::string& reason);
 
-/// Why the step is refused, as text; nothing where it is not.
+/// Returns the reason why the step is refused; nothing if it is not.
 template <typename Step>
 std::optional<std::string> refusal_of(const Step& step) {
     try {
@@ -125,10 +126,10 @@ std::optional<std::string> refusal_of(const Step& step) {
     return std::nullopt;
 }
 
-/// The node's name; where it has none, that of its first output.
+/// Returns the node's name; if it has none, the name of its first output.
 std::string node_name(const Context& context);
 bool has_input(const Context& context, int index);
-/// These refuse the node where the input is not there or not of that kind.
+/// The next functions refuse the node if the input is missing or not of that kind.
 const std::string& input_name(const Context& context, int index);
 const Constant& constant_input(const Context& context, int index);
 const std::vector<float>& float_input(const Context& context, int index);
@@ -139,17 +140,18 @@ inline const Value& value_of(const Context& context, const Reference& reference)
     return context.graph.values[reference.value];
 }
 
-/// The shape of the node's first output, as the file says or libonnx infers.
+/// Returns the shape of the node's first output, as the file says or libonnx infers.
 Shape output_shape(Context& context);
 
-/// Refuses what the runtime would refuse, and what there is no memory for.
+/// Refuses a tensor that the runtime would refuse, or for which there is no memory.
 void check_size(const Context& context, const std::string& name, const Shape& shape);
 
-/// Refuses numbers that a file may make as great as it likes, before anything is computed of them.
+/// Refuses numbers that are not in [low, high].  Call it before computing with numbers of a file,
+/// which may be of any size.
 void check_between(const Context& context, const std::vector<std::int64_t>& numbers,
                    std::int64_t low, std::int64_t high, const char* attribute);
 
-/// An axis counted from the front; negative ones count from the end.
+/// Returns the axis counted from the front; a negative one counts from the end.
 std::size_t axis_of(const Context& context, std::int64_t axis, std::size_t rank);
 
 /// Returns the shape to which numpy broadcasts two shapes.

@@ -10,10 +10,10 @@
 
 namespace overtake::compiler {
 
-/// Returns the nodes as which the node at hand is written (compiler/onnx/decompose.hpp); empty: it
-/// stays.  This is done while import goes through the graph, since shapes behind computed ones are
-/// known only then.  The constants of these nodes are in the context.  Throws CompileError where
-/// the node has no such form.
+/// Returns the nodes that replace the node at hand (compiler/onnx/decompose.hpp); none if it stays.
+/// Import calls it while it goes through the graph, since shapes behind computed shapes are known
+/// only then.  The constants of these nodes are in the context.  Throws CompileError if the node
+/// has no such form.
 std::vector<onnx::NodeProto> decomposed(Context& context, FreshNames& names);
 
 } // namespace overtake::compiler

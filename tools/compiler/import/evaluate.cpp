@@ -66,8 +66,9 @@ bool are_small_and_whole(const Constant& constant, bool together) {
     return sum < static_cast<double>(max_exact_integer);
 }
 
-// DOUBLE is computed in float32 here, which must make no difference.  It makes none for operators
-// that only move, round or compare numbers, and none for arithmetic with small whole numbers.
+// Refuses a node of DOUBLE unless its result in float32, as computed here, is the same.  It is the
+// same for operators that only move, round or compare numbers, and for arithmetic with small whole
+// numbers.
 void check_exactness(const Context& context) {
     static const std::set<std::string> without_rounding = {
         "Abs",      "Cast",      "Ceil",           "Clip",      "Concat",
@@ -92,7 +93,7 @@ void check_exactness(const Context& context) {
                 refuse(context, "computes with DOUBLE numbers that are not small and whole");
 }
 
-// Reads constants and shapes; what cannot be read or computed is missing for its readers.
+// Reads constants and shapes; a tensor that cannot be read or computed is missing for its readers.
 void read_givens(Context& context) {
     const auto& graph = context.model.graph();
     for (const auto& tensor : graph.initializer())
@@ -126,7 +127,7 @@ void compute_node(Context& context) {
     check_exactness(context);
 }
 
-// Computes the node by the operators that it is written as, if it is.
+// Computes the node, or the nodes that replace it if there are any.
 void compute(Context& context, FreshNames& names) {
     const onnx::NodeProto& node = *context.node;
     const std::vector<onnx::NodeProto> made = decomposed(context, names);

@@ -12,9 +12,9 @@ namespace overtake::compiler {
 /// Whether the present node only makes constants; then it has been computed.
 bool is_made_constant(Context& context, const Row& row);
 
-/// Returns the constants that a model makes from constants and from the shapes of its inputs.  Only
-/// those are computed that do not differ from ONNX's own types: integers in 64 bits, and DOUBLE
-/// where float32 makes no difference.
+/// Returns the constants that a model makes from constants and from the shapes of its inputs.
+/// Computes only those that are the same as in ONNX's own types: integers in 64 bits, and DOUBLE if
+/// float32 makes no difference.
 std::map<std::string, Constant> evaluate(const std::string& path, const ImportOptions& options,
                                          const onnx::ModelProto& model);
 

@@ -80,7 +80,7 @@ void check_results(const Context& context) {
                                         ", which float32 may have rounded");
 }
 
-// Truncation of a real is exact.
+// Whether the node casts a real, whose truncation is exact.
 bool is_cast_of_real(const Context& context) {
     return context.node->op_type() == "Cast" && constant_input(context, 0).integers.empty();
 }
@@ -97,8 +97,8 @@ void restore_integers(Context& context, const std::vector<std::int64_t>& list) {
                 integer = list[static_cast<std::size_t>(integer)];
 }
 
-// A file of a few bytes may ask for any number of elements; elements in the file itself are
-// allowed.
+// Refuses a folded value with too many elements, for which a file of a few bytes may ask.  The
+// elements of the node's constants in the file come on top of the limit.
 void check_folded(const Context& context, const Value& value) {
     std::size_t most = std::size_t{1} << 24;
     for (const std::string& name : context.node->input())

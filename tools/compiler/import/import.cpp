@@ -38,7 +38,7 @@ bool has_integers(const Context& context) {
     });
 }
 
-// Integers are exact here, so they continue where integers of few bits would wrap around.
+// Refuses arithmetic with integers of few bits, which may wrap around: integers are exact here.
 void check_wrapping(const Context& context) {
     static const std::set<std::string> types = {"Add", "BitShift",   "CumSum",   "Div",
                                                 "Mul", "Neg",        "Pow",      "Sub",

@@ -14,24 +14,24 @@
 
 namespace overtake::compiler {
 
-/// What a configuration file asks of nodes.  What cannot be had is warned about, with what is done
-/// instead, unless the wish must be fulfilled.
+/// A wish of a configuration file for nodes.  If it is not fulfilled, a warning names the
+/// substitute, unless it must be fulfilled.
 struct NodeWish {
     enum class On { any, bpu, cpu };
     std::string name;  ///< of one node; empty: of all nodes of a kind
     std::string kind;  ///< an operator; empty, as the name: of all nodes
     std::string place; ///< begins warnings about it: FILE:LINE: warning: KEY
     On on = On::any;
-    std::string width; ///< of what it computes with: int8, int16 or float32; empty: any
+    std::string width; ///< of the numbers of its computation: int8, int16 or float32; empty: any
     bool must = false; ///< the network is refused if the BPU cannot run it
 };
 
-/// Of an RNN, GRU or LSTM.
+/// The sizes of an RNN, GRU or LSTM.
 struct RecurrenceSize {
     std::int64_t steps, batch, features, hidden, gates, directions;
 };
 
-/// In place of a node's name.
+/// Stands for all nodes, in place of a node's name.
 inline constexpr const char* all_nodes = "all";
 
 struct ImportOptions {
@@ -53,7 +53,7 @@ struct ImportOptions {
     /// shall.  Without it only those that run_on_bpu or stay_on_bpu names are computed there.
     std::function<std::string(const RecurrenceSize&)> why_not_unrolled = {};
     std::uint64_t most_elements = max_elements; ///< of a tensor; the runtime takes no more
-    /// Called with what the user ought to know of a network that is taken all the same.
+    /// Called with each warning about a network that is imported all the same.
     std::function<void(const std::string& text)> warn = {};
 };
 
@@ -64,7 +64,7 @@ struct SupportedOperator {
     std::string on_cpu;
 };
 
-/// Every operator that import_onnx() takes, by name.
+/// Returns every operator that import_onnx() takes, by name.
 std::vector<SupportedOperator> supported_operators();
 
 /// The place of one node of a network.
@@ -74,7 +74,7 @@ struct NodeVerdict {
         cpu,
         nowhere, ///< a constant, or another name of a tensor
         refused,
-        unknown ///< a refused node makes what it reads
+        unknown ///< a refused node makes one of its inputs
     };
     std::string name;
     std::string type; ///< its operator
@@ -82,23 +82,24 @@ struct NodeVerdict {
     std::string reason; ///< of a refusal; on the CPU, why the device cannot run it
 };
 
-/// Every node of the network behind constants and conditions that are folded, or why there is no
-/// saying it.
+/// The places of the network's nodes after constants and conditions are folded, or the reason why
+/// they are not known.
 struct Survey {
     std::vector<NodeVerdict> nodes;
     std::string refusal; ///< of the network as a whole; empty: none
     Graph graph;         ///< whole if nothing is refused
 };
 
-/// Returns what import_onnx() does with each node, refused ones included.
+/// Returns the verdict of import_onnx() on each node, refused ones included.
 Survey survey_onnx(const std::string& path, const ImportOptions& options = {});
 
-/// Reads an ONNX file into a Graph.  A node that the device can run belongs to it, but for one that
-/// costs next to nothing and has more neighbours on the CPU; all others belong to the CPU.
-/// BatchNormalization and arithmetic with constants become
-/// depthwise convolutions of one element, Relu and Clip activations that only clamp, Gemm and
-/// MatMul convolutions whose kernel is their whole input; folding merges them afterwards.
-/// Throws CompileError naming file, nodes, operators and reasons for all that it cannot take.
+/// Reads an ONNX file into a Graph.  Nodes that the device cannot run belong to the CPU.  So do
+/// nodes that the options want there, nodes of masks and spectra, whose results 8 bits do not hold,
+/// and nodes that cost next to nothing and have more neighbours on the CPU.  BatchNormalization and
+/// arithmetic with constants become depthwise convolutions of one element, Relu and Clip
+/// activations that only clamp, Gemm and MatMul convolutions whose kernel is their whole input;
+/// folding merges them afterwards.  Throws CompileError naming file, nodes, operators and reasons
+/// for all nodes that it cannot import.
 Graph import_onnx(const std::string& path, const ImportOptions& options = {});
 
 } // namespace overtake::compiler

@@ -12,8 +12,8 @@
 namespace overtake::compiler {
 namespace {
 
-// Softmax turns a difference of x into a factor of e^x.  A constant beyond this, in one range with
-// what it is added to, leaves steps that are too coarse for that.
+// Softmax turns a difference of x into a factor of e^x.  A constant beyond this limit, in one range
+// with the tensor to which it is added, leaves steps that are too coarse for that.
 constexpr float greatest_bias = 16;
 // Elsewhere a constant this great is a mask.  Coordinates in pixels are smaller.
 constexpr float least_mask = 5000;
@@ -110,8 +110,8 @@ private:
         float greatest_constant = 0;
     };
 
-    // What counts as a mask in a tensor: nothing, great constants only, or also what a model's
-    // input may make a mask.
+    // The masks to find in a tensor: none, great constants only, or also masks that a model's input
+    // may be.
     enum class Wanted { nothing, great_masks, all_masks };
 
     const onnx::NodeProto& node(std::size_t number) const {

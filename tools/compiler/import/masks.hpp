@@ -10,8 +10,9 @@
 
 namespace overtake::compiler {
 
-/// The places where masks are added to numbers from which something chooses afterwards: Softmax,
-/// ArgMax, a program that reads an output.  A mask moves hidden elements towards minus infinity.
+/// The places where masks are added to numbers from which a node or program chooses afterwards:
+/// Softmax, ArgMax, a program that reads an output.  A mask moves hidden elements towards minus
+/// infinity.
 /// In 8 bits it would share one range with the numbers, and leave no steps for them.
 struct Masks {
     /// Nodes of the file, by number, that the device could run and that have to run on the CPU:
@@ -25,8 +26,8 @@ struct Masks {
 /// Called when all nodes have been imported once, to `placements`.
 Masks find_masks(const Context& context, const std::vector<Placement>& placements);
 
-/// If the device reads such a tensor as well, gives it a copy in 8 bits, so that the CPU reads what
-/// the CPU has written.  Called when the graph is complete.
+/// If the device reads such a tensor as well, gives it a copy in 8 bits, so that the CPU reads the
+/// numbers that the CPU has written.  Called when the graph is complete.
 void keep_exact(Context& context, const std::set<std::string>& tensors);
 
 } // namespace overtake::compiler

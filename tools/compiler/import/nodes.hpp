@@ -19,12 +19,12 @@ Value& change_value(Context& context, ValueId id);
 /// Whether a node of the device reads or writes the value.
 bool is_on_device(const Context& context, ValueId value);
 bool is_read_by_cpu(const Context& context, ValueId value);
-/// The node that writes the value; null for inputs and constants.
+/// Returns the node that writes the value; null for inputs and constants.
 const Node* writer_of(const Context& context, ValueId value);
 
-/// Returns a mark.  take_back() removes everything that was added to the graph, and undoes what was
-/// changed in it, since the mark.  The meanings of the file's names stay: code that takes a node
-/// back imports it again.  Taking back costs as much as there is to take back.
+/// Returns a mark.  take_back() removes all additions to the graph, and undoes all changes in it,
+/// since the mark.  The meanings of the file's names stay: code that takes a node back imports it
+/// again.  The cost of taking back grows with the additions and changes.
 Mark mark(Context& context);
 void take_back(Context& context, const Mark& mark);
 

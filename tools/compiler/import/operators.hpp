@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of operators: how import handles each, and how it is described to users.
+// The table of operators: the functions that import each, and its description for users.
 #pragma once
 
 #include <map>

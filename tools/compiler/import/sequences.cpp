@@ -24,8 +24,8 @@ std::vector<Reference>& sequence_input(Context& context) {
     return found->second;
 }
 
-// Returns a position, which counts from the end if it is negative, at or before which something
-// happens.
+// Returns the position that input `index` gives; a negative one counts from the end.  Refuses a
+// position that is not below `limit`.
 std::size_t sequence_position(const Context& context, int index, std::size_t limit) {
     const auto position = integers_of(constant_input(context, index));
     const auto count =

@@ -63,7 +63,7 @@ bool is_of_kind(const NodeWish& wish) {
     return wish.name.empty();
 }
 
-// Returns what is missing of a wish for one node; empty: it is fulfilled.
+// Returns the unfulfilled part of a wish for one node, in words; empty: the wish is fulfilled.
 std::string shortfall(const NodeWish& wish, const NodeVerdict& verdict) {
     using Where = NodeVerdict::Where;
     const std::string why = verdict.reason.empty() ? "" : ": " + verdict.reason;
@@ -78,7 +78,8 @@ std::string shortfall(const NodeWish& wish, const NodeVerdict& verdict) {
     return "";
 }
 
-// Returns what is missing of a wish for a kind.  The device can have 16 bits, and the CPU has more.
+// Returns the unfulfilled part of a wish for a kind, in words.  The device can have 16 bits, and
+// the CPU has more.
 std::string shortfall_of_kind(const NodeWish& wish, const FileNodes& file,
                               const std::vector<NodeVerdict>& verdicts) {
     if (!wish.kind.empty() && std::ranges::count(verdicts, wish.kind, &NodeVerdict::type) == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The wishes of a configuration file for nodes, and what became of them.
+// The wishes of a configuration file for nodes, and the warnings of those that are not fulfilled.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ namespace overtake::compiler {
 /// run_on_bpu or stay_on_bpu.
 ImportOptions with_wishes(const ImportOptions& options, const onnx::GraphProto& graph);
 
-/// Warns of wishes that are not fulfilled, and says what is done instead.  `verdicts` are those of
+/// Warns of wishes that are not fulfilled, and names the substitutes.  `verdicts` are those of
 /// the nodes of `graph`, from which `imported` was made.
 void report_wishes(const ImportOptions& options, const FileNodes& file,
                    const onnx::GraphProto& graph, const Graph& imported,

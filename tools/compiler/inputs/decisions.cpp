@@ -37,7 +37,8 @@ const Node* cpu_writer_of(const Graph& graph, ValueId value) {
     return writer == graph.nodes.end() || writer->on_bpu() ? nullptr : &*writer;
 }
 
-// The Softmax or LogSoftmax that makes an output, directly or by way of views of all its elements.
+// Returns the Softmax or LogSoftmax on the CPU that makes an output, directly or by way of views of
+// all its elements; null if there is none.
 const Node* softmax_of(const Graph& graph, ValueId output) {
     const Node* writer = cpu_writer_of(graph, output);
     while (writer && (writer->as<op::Cpu>()->type == CpuOpType::view ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Outputs of which a program takes the place of the greatest number: what a picture shows, or what
-// each of its pixels belongs to.  And outputs of few chances, of which a program asks whether each
+// Outputs by which a program decides.  In some it looks for the place of the greatest number: the
+// class of a picture, or of each of its pixels.  Others have few chances, and it looks whether each
 // is above 1/2.
 #pragma once
 
@@ -13,20 +13,20 @@
 
 namespace overtake::compiler {
 
-/// How such an output is read: from the elements [outer][choices][inner] of a tensor, of which each
-/// pair of outer and inner is one decision.  With one choice, each element is a decision for
-/// itself: whether it is above 1/2.
+/// The decisions of such an output, from the elements [outer][choices][inner] of a tensor: one for
+/// each pair of outer and inner.  With one choice, each element is a decision for itself: whether
+/// it is above 1/2.
 struct Decision {
     std::size_t output; ///< position among the outputs
     ValueId value;      ///< the tensor: the output, or the one that the output is a view of
     std::size_t outer, choices, inner;
 };
 
-/// Reads OUTPUT or OUTPUT=AXIS for each; names may hold '='.  Without AXIS: 1 of two and of four
-/// dimensions, else the last one.  Outputs that no argument names are decisions, too, if Softmax or
-/// LogSoftmax makes them, along the operator's axis, or if Sigmoid makes them and they have at most
-/// 16 elements for a sample; their elements may be in another order or shape.  Throws CompileError
-/// naming --decisions.
+/// Reads OUTPUT or OUTPUT=AXIS for each; names may hold '='.  Without AXIS, the axis is 1 if the
+/// output has two or four dimensions, else the last one.  Outputs that no argument names are
+/// decisions, too, if Softmax or LogSoftmax makes them, along the operator's axis, or if Sigmoid
+/// makes them and they have at most 16 elements for a sample; their elements may be in another
+/// order or shape.  Throws CompileError naming --decisions.
 std::vector<Decision> read_decisions(const std::vector<std::string>& arguments, const Graph& graph);
 
 /// Returns the outputs of one vector for each image that a fully connected layer makes, a

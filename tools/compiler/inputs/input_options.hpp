@@ -20,8 +20,8 @@ enum class RawType { none, float32, uint8 };
 struct InputOptions {
     std::string name;                      ///< of the network's input; may be empty if it has one
     std::string place;                     ///< FILE:LINE of the file that sets this; empty: none
-    InputKind trained = InputKind::tensor; ///< what the ONNX file takes: tensor, rgb, bgr, gray
-    InputKind given = InputKind::tensor;   ///< what the compiled model takes
+    InputKind trained = InputKind::tensor; ///< the kind of the ONNX file: tensor, rgb, bgr, gray
+    InputKind given = InputKind::tensor;   ///< the kind of the compiled model
     bool channels_last = false;            ///< whether the ONNX file takes pictures as (H, W, C)
     bool full_range = true;                ///< nv12: 0..255 rather than 16..235
     bool from_resizer = false; ///< nv12: a region of a picture, which the device resizes
@@ -38,9 +38,9 @@ struct InputOptions {
 const InputOptions& options_of(const std::vector<InputOptions>& all, const std::string& name);
 
 /// Applies `all` to the graph's inputs, and fills in names that were left out.  A picture becomes
-/// an input of bytes with a quantisation of its own.  Normalisation is part of that if one scale
-/// and one whole mean serve all channels.  Otherwise it is a node of its own, which also exchanges
-/// red and blue.  Throws CompileError.
+/// an input of bytes with a quantisation of its own.  Normalisation is part of this quantisation if
+/// one scale and one whole mean serve all channels.  Otherwise it is a node of its own, which also
+/// exchanges red and blue.  Throws CompileError.
 void apply_input_options(Graph& graph, std::vector<InputOptions>& all);
 
 /// Makes the program pass the input as int8, if it is a plain tensor of reals that the device can

@@ -130,7 +130,7 @@ private:
     Header header_;
 };
 
-// Notes what the float32 of `element` has lost.
+// Notes the loss of `element` in float32.
 template <typename Element>
 void note_loss(Array& array, Element element, std::size_t index) {
     const auto describe = [index](auto number) {
@@ -141,7 +141,7 @@ void note_loss(Array& array, Element element, std::size_t index) {
         if (array.became_infinite.empty() && std::isinf(real) && std::isfinite(element))
             array.became_infinite = describe(element);
     } else if constexpr (std::is_integral_v<Element> && sizeof(Element) >= sizeof(float)) {
-        // A double would lose the same of 64 bits.
+        // A double holds 64-bit integers no better.
         __extension__ using Wide = __int128;
         if (array.was_rounded.empty() && static_cast<Wide>(real) != static_cast<Wide>(element))
             array.was_rounded = describe(element);

@@ -17,8 +17,8 @@ namespace overtake::compiler {
 struct Array {
     std::vector<std::size_t> shape;
     std::vector<float> data;
-    /// What float32 cannot hold of the file, as text ("1e+300 at element 5"): the first number that
-    /// became infinite, and the first whole number that was rounded.  Empty if there is none.
+    /// The elements that float32 cannot hold, as text ("1e+300 at element 5"): the first number
+    /// that became infinite, and the first whole number that was rounded.  Empty if there is none.
     std::string became_infinite = {}, was_rounded = {};
 
     std::size_t elements() const { return data.size(); }
@@ -29,8 +29,9 @@ struct Array {
 /// the file's size justifies.
 Array read_npy(const std::string& path);
 
-/// Writes elements of a type, row-major, in format version 1.  Whole numbers are rounded towards 0
-/// and are the nearest that the type holds.  The stream tells whether writing succeeded.
+/// Writes elements of a type, row-major, in format version 1.  For integer types, rounds towards 0,
+/// clamps to the type's range, and writes 0 for NaN.  The state of the stream shows whether writing
+/// succeeded.
 void write_npy(std::ostream& stream, std::span<const std::size_t> shape,
                std::span<const float> data, ElementType type = ElementType::float32);
 

@@ -19,7 +19,7 @@ namespace overtake::compiler {
 std::vector<std::uint8_t> to_nv12(std::span<const float> pixels, std::uint32_t height,
                                   std::uint32_t width, std::uint32_t flags);
 
-/// Does the reverse.
+/// Returns such pixels from the bytes of a picture.
 std::vector<float> from_nv12(std::span<const std::uint8_t> bytes, std::uint32_t height,
                              std::uint32_t width, std::uint32_t flags);
 

@@ -18,8 +18,8 @@ SampleKind kind_of_sample(const std::string& path);
 /// Returns all bytes of a file.  Throws CompileError as kind_of_sample() does.
 std::string read_sample_file(const std::string& path);
 
-/// Describes a file by its first bytes, which are neither .npy, PNG nor JPEG, and says what to do:
-/// "is a BMP picture; convert it to PNG".
+/// Returns the description of a file by its first bytes, which are neither .npy, PNG nor JPEG, and
+/// the remedy: "is a BMP picture; convert it to PNG".
 std::string describe_other(const std::string& bytes);
 
 /// Returns "holds NaN at element 5", counted from `first` on, if a value is not finite; else an

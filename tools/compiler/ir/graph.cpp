@@ -41,7 +41,8 @@ std::uint64_t macs(const Graph& graph, const Node& node, const op::Cpu& cpu) {
     const Value &output = graph.values[node.output], &first = graph.values[node.inputs[0]];
     if (is_product)
         return output.elements() * static_cast<std::uint64_t>(first.shape.back());
-    // The weights are (channels of the windows, channels of what they look at / groups, window...).
+    // The weights are (output channels, input channels / groups, window...); for a transposed
+    // convolution, (input channels, output channels / groups, window...).
     const Value& weights = graph.values[node.inputs[1]];
     const bool is_transposed = cpu.integers[0] != 0;
     return (is_transposed ? first : output).elements() * weights.elements() /

@@ -130,7 +130,8 @@ struct Graph {
     /// By the name of a part: the nodes that it is a part of.  The last part of a node has the
     /// node's name, and a part may be written as several nodes again.
     std::multimap<std::string, Whole> wholes;
-    /// The parts whose sums go on from step to step: what they read and write has 16 bits.
+    /// The parts of recurrences that compute sums which continue from step to step.  The values
+    /// that they read and write have 16 bits.
     std::set<std::string> accumulators;
     bool comes_quantised = false; ///< the model has operators that quantise
 };
@@ -163,7 +164,8 @@ std::string describe(const Node& node);
 /// Returns the operator of a node on the CPU.
 cpu::Operation cpu_operation(const Graph& graph, const Node& node);
 
-/// Returns a kernel of it; data that make it impossible throw a CompileError that names the node.
+/// Returns a kernel of this operator.  It throws CompileError, which names the node, for data with
+/// which the operator has no result.
 cpu::Kernel cpu_kernel(const Graph& graph, const Node& node);
 
 /// Returns, by value, whether a node of the device reads or writes it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How a tensor of ONNX lies in the three dimensions of the device.
+// The place of a tensor of ONNX in the three dimensions of the device.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace overtake::compiler {
 
-/// The ONNX axes that height, width and channels are; -1 for a size of 1 that is none.
+/// The ONNX axes of height, width and channels; -1 for a dimension of 1 without an axis.
 using DeviceAxes = std::array<int, 3>;
 
 /// Gives the value the dimensions that its shape has in an order: planes are (N, C, H, W), (N, C,
@@ -21,21 +21,23 @@ using DeviceAxes = std::array<int, 3>;
 /// the device.
 bool lay_out(Value& value, Order order);
 
-/// One of as many images: of rows a part of the height.  Nothing where the value has not so many.
+/// Returns one of so many images of the value; for rows, a part of the height.  Returns nothing if
+/// the value does not have so many.
 std::optional<Value> one_image(const Value& value, std::uint32_t images);
 
-/// The axes of ONNX that make each dimension of the device: height, width, channels.
+/// Returns the axes of ONNX that make each dimension of the device: height, width, channels.
 std::array<std::vector<std::size_t>, 3> axes_of_dimensions(const Value& value);
 
-/// Nothing where several axes make one dimension.
+/// Returns the axis of each dimension; nothing if several axes make one dimension.
 std::optional<DeviceAxes> device_axes(const Value& value);
 
-/// The axes of a permute that makes `to` of `from`, whose ONNX axis perm[i] becomes axis i.
+/// Returns the axes of a permute that makes `to` of `from`: ONNX axis perm[i] of `from` is axis i
+/// of `to`.  Returns nothing if no permute does.
 std::optional<std::array<std::size_t, 3>> permutation_between(const Value& from, const Value& to,
                                                               std::span<const std::int64_t> perm);
 
-/// The axes of a permute that makes `to` of `from`, whose elements come in the same order, with
-/// dimensions of 1 put in or left out.
+/// Returns the same if elements have the same order in ONNX in both, with dimensions of 1 added or
+/// left out.
 std::optional<std::array<std::size_t, 3>> permutation_of_same(const Value& from, const Value& to);
 
 /// A permutation of each of `batches` images.
@@ -44,14 +46,14 @@ struct Permutation {
     std::uint32_t batches = 1;
 };
 
-/// The same of values that may have several images, which stay apart: permutation_between() and
-/// permutation_of_same() of each.
+/// Do the same for values that may have several images: each image is permuted on its own, by
+/// permutation_between() or permutation_of_same().
 std::optional<Permutation> image_permutation_between(const Value& from, const Value& to,
                                                      std::span<const std::int64_t> perm);
 std::optional<Permutation> image_permutation_of_same(const Value& from, const Value& to);
 
-/// Whether `to` is `from` with its rows and columns run together differently, or with each pixel's
-/// channels made a row of pixels, or the reverse: what a reshape does by copying once.
+/// Whether a reshape makes `to` of `from` by one copy.  It can divide the pixels into other rows,
+/// and make a row of pixels of the channels of each pixel, or the reverse.
 bool can_reshape(const Value& from, const Value& to);
 
 } // namespace overtake::compiler

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a node of the graph does: one type for each operator, with what that operator needs to know
-// beside its values.  Shapes are the values' own.
+// The operators of nodes: one type for each operator, with its parameters.  Shapes belong to the
+// values.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ constexpr std::size_t axis_height = 1;
 constexpr std::size_t axis_width = 2;
 
 /// Window of convolutions and pools, in elements.  Padding at the bottom and on the right
-/// follows from the output's shape.  Output padding of a transposed convolution is that of a
-/// convolution in the other direction.
+/// follows from the output's shape.  The padding of a transposed convolution lies around its
+/// output, as if it were the input of a convolution in the other direction.
 struct Window {
     std::uint32_t kernel_height = 1;
     std::uint32_t kernel_width = 1;
@@ -58,7 +58,7 @@ namespace op {
 struct Convolution {
     enum class Kind { forward, depthwise, transposed } kind = Kind::forward;
     Window window = {};
-    std::uint32_t groups = 1; // of a depthwise one 1
+    std::uint32_t groups = 1; // 1 for a depthwise one
     std::vector<float> weights = {};
     std::vector<float> bias = {};          // one per output channel
     std::vector<float> weight_scales = {}; // one per output channel, if the model gives them
@@ -72,8 +72,8 @@ struct Pair {
 struct Pool {
     enum class Kind { maximum, average } kind = Kind::maximum;
     Window window = {};
-    bool count_include_pad = false; // average: divide by the whole window,
-    bool clips_padding = false;     // but for what lies beyond this much padding
+    bool count_include_pad = false; // average: divides by the whole window,
+    bool clips_padding = false;     // except positions beyond this much padding
     std::uint32_t pad_bottom = 0;
     std::uint32_t pad_right = 0;
 };
@@ -85,12 +85,12 @@ struct Activation {
 
 struct Copy {};
 
-/// Inputs one behind the other along an axis of axis_*.
+/// Puts inputs one behind the other along an axis of axis_*.
 struct Concat {
     std::size_t axis = axis_channels;
 };
 
-/// Elements first + n * step of each axis, by axis_*.
+/// Takes the elements first + n * step of each axis, by axis_*.
 struct Slice {
     std::array<Stretch, 3> stretches = {};
 };
@@ -107,14 +107,14 @@ struct MatrixProduct {
     float factor = 1;
 };
 
-/// The axis of the input that each of height, width, channels is.
+/// The axes of the input that become height, width and channels.
 struct Permute {
     std::array<std::size_t, 3> axes = {0, 1, 2};
     std::uint32_t batches = 1; // images, or parts of the height of rows, each permuted on its own
 };
 
-/// What stands around a padded tensor, and how much of it in front of each axis (axis_*); how much
-/// stands behind follows from the shapes.
+/// The elements around a padded tensor, and their number in front of each axis (axis_*).  The
+/// number behind each axis follows from the shapes.
 struct Pad {
     enum class Mode { constant, edge, reflect } mode = Mode::constant;
     float fill = 0;
@@ -127,7 +127,7 @@ struct DepthToSpace {
     bool channel_major = false; // a channel's block lies together
 };
 
-/// The reverse.
+/// The reverse of DepthToSpace, not channel-major.
 struct SpaceToDepth {
     std::uint32_t block = 1;
 };
@@ -137,13 +137,13 @@ struct Reduce {
     std::uint32_t axes = 0; // OVERTAKE_AXIS_*
 };
 
-/// A dimension of 1 repeated.
+/// Repeats dimensions of 1.
 struct Broadcast {};
 
 /// The same bytes in other dimensions.
 struct Reshape {
     std::uint32_t batches =
-        0; // not 0: it stands for a Permute of so many, without a change of axes
+        0; // not 0: stands for a Permute of so many batches, without a change of axes
 };
 
 /// An operator of the CPU.

@@ -47,7 +47,7 @@ public:
     }
 
 private:
-    // `size` bytes from there on, or as many as there are.
+    // Returns `size` bytes from `offset` on, or as many as there are.
     std::string_view at(std::uint64_t offset, std::size_t size) const {
         return std::string_view(reinterpret_cast<const char*>(bytes_.data()), bytes_.size())
             .substr(offset, size);
@@ -68,7 +68,7 @@ struct Place {
     std::uint64_t bytes = 0;
 };
 
-/// Where a value lies in the scratch region from the node that writes it to its last reader
+/// The place of a value in the scratch region from the node that writes it to its last reader
 /// (indices into Graph::nodes).
 struct ScratchUse {
     ValueId value;
@@ -90,7 +90,7 @@ struct IoRegion {
     bool writable;
 };
 
-/// Consecutive steps and what they cost, the FC's own overhead included.
+/// Consecutive steps and their cost, the FC's own overhead included.
 struct FunctionCall {
     std::uint32_t first_step;
     std::uint32_t step_count;
@@ -102,7 +102,8 @@ struct ProgramSegment {
     bool on_bpu = false;
     std::size_t first_node = 0, node_count = 0; // in Graph::nodes
     // The BPU's alone:
-    // Of the values that its nodes touch; those without bytes are not in this job's memory.
+    // The places of the values that the nodes touch; those without bytes are not in this job's
+    // memory.
     std::unordered_map<ValueId, Place> places;
     std::vector<IoRegion> io;
     std::uint64_t scratch_bytes = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The cost of an instruction: the only price for everything that cuts instructions or compares
-// cuts.
+// The cost of an instruction.  All functions that cut instructions or compare cuts use this price.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 
 namespace overtake::compiler {
 
-/// Returns for how many cycles the instruction occupies a core with `profile`.  The number depends
+/// Returns the cycles for which the instruction occupies a core with `profile`.  The number depends
 /// only on the fields of `insn` and on `profile`, not on data.
 inline std::uint64_t cost(const overtake_insn& insn, const ovt_profile& profile) {
     return ovt_insn_cycles(&profile, &insn);

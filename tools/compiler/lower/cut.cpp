@@ -109,7 +109,7 @@ Span input_span(const overtake_insn& insn, const Axis& axis, std::int64_t first,
     case OVERTAKE_OP_SPACE_TO_DEPTH:
         return make_span(first * insn.kernel_height, (first + count) * insn.kernel_height - 1, 0,
                          0);
-    default: // one input element for each, one for all, or all for one
+    default: // an output reads its own input element, the only one, or all
         if (axis.is_reduced)
             return make_span(0, axis.size - 1, 0, 0);
         if (axis.size == 1)
@@ -202,8 +202,8 @@ std::vector<Element> slice(const Constants& constants, std::uint64_t offset, std
 
 } // namespace
 
-// PAD with REFLECT is not cut: a part in the pad would have to read its input backwards, which it
-// cannot, as strides are positive.
+// Whether the instruction is PAD with REFLECT, which is not cut: a part in the pad would have to
+// read its input backwards, but strides are positive.
 static bool is_mirrored(const overtake_insn& insn) {
     return insn.opcode == OVERTAKE_OP_PAD && (insn.flags & OVERTAKE_FLAG_REFLECT) != 0;
 }

@@ -7,27 +7,28 @@
 
 namespace overtake::compiler {
 
-/// Output rows (columns) at which an instruction can be cut are the multiples of these; all of them
-/// where it cannot be.
+/// Return a number of output rows (columns): an instruction can be cut at its multiples.  If it
+/// cannot be cut, return all its rows (columns).
 std::uint32_t row_step(const overtake_insn& insn);
 std::uint32_t column_step(const overtake_insn& insn);
 
-/// The part of `insn` that makes output rows (columns) [first, first + count), both multiples of
-/// the step.
+/// Return the part of `insn` that makes output rows (columns) [first, first + count), both
+/// multiples of the step.
 overtake_insn cut_rows(const overtake_insn& insn, std::uint32_t first, std::uint32_t count);
 overtake_insn cut_columns(const overtake_insn& insn, std::uint32_t first, std::uint32_t count);
 
-/// Gives every element of `out` one value.  Reads `readable`, which may be any tensor, and makes
-/// nothing of it.
+/// Returns an instruction that gives every element of `out` one value.  It reads `readable`, which
+/// may be any tensor and does not change the result.
 overtake_insn fill_instruction(const overtake_operand& out, const overtake_operand& readable,
                                int value);
 
-/// The output channels at which an instruction can be cut are the multiples of this; 0 if it
-/// cannot be cut by channels.
+/// Returns a number of output channels: an instruction can be cut at its multiples.  Returns 0 if
+/// it cannot be cut by channels.
 std::uint32_t channel_step(const overtake_insn& insn);
 
-/// The part that makes output channels [first, first + count); first is a multiple of
-/// channel_step(), count too unless the part is the last.  Appends parameters to `constants`.
+/// Returns the part that makes output channels [first, first + count).  `first` is a multiple of
+/// channel_step(), and `count` is, too, unless the part is the last.  Appends parameters to
+/// `constants`.
 overtake_insn cut_channels(const overtake_insn& insn, std::uint32_t first, std::uint32_t count,
                            Constants& constants);
 

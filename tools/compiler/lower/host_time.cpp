@@ -124,8 +124,8 @@ bool has_wide_vectors(const overtake_insn& insn) {
     }
 }
 
-// Returns the estimate for an instruction.  The costs above are for bytes, and 16 bits count twice
-// in them.  With vectors they take twice that time.
+// Returns the estimate for an instruction.  An instruction of 16 bits takes twice the time of the
+// costs above with vectors, or the time without vectors if it has no vector operator.
 std::uint64_t host_ns_of(const overtake_insn& insn, HostPath path) {
     const ovt_profile host = host_profile(path);
     if (!ovt_insn_is_wide(&insn) || path == HostPath::scalar)
@@ -150,7 +150,8 @@ std::uint64_t longest_modelled_us(const Program& program, const ovt_profile& pro
     return cycles * 1000 / profile.clock_khz;
 }
 
-/// Returns the greatest of 1, 2 or 5 times a power of ten that is below `us`; 0 below least_us.
+/// Returns the greatest of 1, 2 or 5 times a power of ten, from least_us on, that is below `us`; 0
+/// if there is none.
 std::uint64_t round_below(std::uint64_t us) {
     std::uint64_t found = 0;
     for (std::uint64_t power = least_us; power < us; power *= 10)
@@ -160,8 +161,8 @@ std::uint64_t round_below(std::uint64_t us) {
     return found;
 }
 
-/// Returns the greatest round max_time_per_fc whose FCs take at most a quarter of the clock or, if
-/// there is none, the least that keeps FCs away from the clock; 0: there is none.
+/// Returns the greatest round max_time_per_fc with which FCs take at most a quarter of the clock.
+/// If there is none, returns the least one with which FCs take less than half of it; 0 if none.
 std::uint64_t limit_to_use(const Graph& graph, const Program& program, const ovt_profile& profile,
                            HostPath path) {
     std::uint64_t best = 0;

@@ -27,7 +27,7 @@ std::optional<overtake_insn> for_all_images(const overtake_insn& first, const ov
     for (const overtake_operand* operand : {&whole.out, &whole.in[0], &whole.in[1]})
         if (operand->height > max_dimension)
             return std::nullopt;
-    // Cut at the images, it has to be the instruction of each image.
+    // Each part of it for one image has to be the instruction for that image.
     const std::uint32_t rows = first.out.height;
     for (std::uint32_t image = 0; image < images; ++image) {
         const overtake_insn part = cut_rows(whole, image * rows, rows);

@@ -15,8 +15,9 @@ namespace overtake::compiler {
 overtake_insn for_image(const overtake_insn& first, const overtake_insn& second,
                         std::uint32_t image);
 
-/// Returns one instruction for so many images, as for one image of all rows together, if the images
-/// have no gaps and no window reaches from one into the next: what they share is then fetched once.
+/// Returns one instruction for so many images, as for one image of all their rows.  It fetches once
+/// the weights that the images share.  Returns nothing if the images have gaps, or if a window
+/// reaches from one image into the next.
 std::optional<overtake_insn> for_all_images(const overtake_insn& first, const overtake_insn& second,
                                             std::uint32_t images);
 

@@ -109,7 +109,8 @@ private:
         return result;
     }
 
-    // Returns the elements first + n * step of an operand, count of them by axis.
+    // Returns the part of an operand with the elements first + n * step of each axis, as many as
+    // `value` has.
     static overtake_operand part(overtake_operand whole, const std::array<Stretch, 3>& stretches,
                                  const Value& value) {
         const auto& [channels, rows, columns] = stretches;

@@ -18,7 +18,7 @@ namespace overtake::compiler {
 Program lower(const Graph& graph, const QuantisedGraph& quantised);
 
 /// Does the same with other segments: ranges that cover the nodes in order, each of one processor.
-/// Adds to `constants` what the weights region has to hold.
+/// Adds weights, tables and parameters to `constants`.
 Program lower(const Graph& graph, const QuantisedGraph& quantised,
               const std::vector<NodeRange>& ranges, Constants constants,
               ReuseScratch reuse = ReuseScratch::yes);

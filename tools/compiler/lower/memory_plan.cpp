@@ -105,7 +105,8 @@ private:
         }
     }
 
-    // Operators read channels in blocks, so a view begins at a block; a row has to hold its pixels.
+    // Whether the value can be this view.  Operators read channels in blocks, so a view has to
+    // begin at a block.  A row has to hold all pixels of the view.
     bool can_view(const View& view, ValueId id) const {
         const Value& part = graph_.values[id];
         const Value& whole = graph_.values[view.whole];

@@ -10,7 +10,8 @@ namespace overtake::compiler {
 /// and offset.
 Place dense_place(const Value& value);
 
-/// Returns the bytes of a value that is a tensor of the file; values in scratch memory are none.
+/// Returns the bytes of a value that is a tensor of the file.  Values in scratch memory are no
+/// tensors of the file.
 std::uint64_t tensor_bytes(const Value& value, bool on_device);
 
 /// Returns, by value, the last node that reads it, as an index into Graph::nodes plus one.  0: no

@@ -7,8 +7,8 @@
 
 namespace overtake::compiler {
 
-/// Bit k: instructions of the node may have opcode k, wherever its values are and however it is
-/// cut.  0 for a node of the CPU.
+/// Returns the opcodes that instructions of the node may have, wherever its values are and however
+/// it is cut.  Bit k stands for opcode k.  Returns 0 for a node of the CPU.
 std::uint64_t opcodes_of(const Graph& graph, const Node& node);
 
 } // namespace overtake::compiler

@@ -129,9 +129,9 @@ private:
         now_.outputs += std::uint64_t{out.height} * out.width * out.channels;
     }
 
-    // Called when the smallest piece of the next step does not fit into the latest FC, which has
-    // room.  The FCs before it may have enough to spare: then makes the last few, as few as
-    // possible, anew.
+    // Called when the smallest piece of the next step does not fit into the latest FC, which is not
+    // full.  If the FCs before it can give it enough steps, makes the last FCs anew, as few as
+    // possible.
     void level() {
         const State wall = now_;
         const std::size_t constants = constants_.bytes().size();
@@ -167,7 +167,7 @@ private:
         return static_cast<std::ptrdiff_t>(to - from);
     }
 
-    // Goes back to where that many of the latest FCs began.
+    // Goes back to the state `first`.  Drops the latest `fcs` checkpoints.
     void go_back(const State& first, std::size_t fcs) {
         steps_.erase(steps_.end() - distance(first.steps, now_.steps), steps_.end());
         fcs_.erase(fcs_.end() - distance(first.fcs, now_.fcs), fcs_.end());
@@ -175,8 +175,8 @@ private:
         now_ = first;
     }
 
-    // Makes so many FCs of so many cycles together.  Each takes what it can without leaving too
-    // little for the others.  Returns false if an FC is not full.
+    // Makes so many FCs of so many cycles together.  Each takes as many cycles as it can without
+    // leaving too few for the others.  Returns false if an FC is not full.
     bool make_full_fcs(std::size_t count, std::uint64_t cycles) {
         const std::uint64_t least = (max_cycles_ * full_tenths + 9) / 10;
         for (std::size_t others = count; others-- > 0;) {

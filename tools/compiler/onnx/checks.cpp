@@ -91,7 +91,7 @@ void check_count(const onnx::NodeProto& node, int count, int least, int most, co
                                      in_number(least, most));
 }
 
-// libonnx divides by these and by their products.
+// Checks attributes by which, and by whose products, libonnx divides.
 void check_divisors(const onnx::GraphProto& graph, const std::string& path) {
     constexpr std::int64_t most = 1 << 30;
     static const std::set<std::string> names = {"strides", "dilations", "kernel_shape", "group",
@@ -107,7 +107,7 @@ void check_divisors(const onnx::GraphProto& graph, const std::string& path) {
     });
 }
 
-// Bytes of an element as raw data; 0 for a type that is not known here.
+// Returns the bytes of an element as raw data; 0 for a type that is not known here.
 std::size_t raw_size(int type) {
     switch (type) {
     case onnx::TensorProto::DOUBLE:
@@ -135,8 +135,8 @@ std::size_t raw_size(int type) {
     }
 }
 
-// How many elements a tensor has; nothing if their bytes are no whole number of them, or their size
-// is not known.
+// Returns how many elements a tensor has; nothing if its bytes are no whole number of elements, or
+// the size of an element is not known.
 std::optional<std::size_t> held_elements(const onnx::TensorProto& tensor) {
     if (tensor.has_raw_data()) {
         const std::size_t size = raw_size(tensor.data_type());
@@ -165,8 +165,8 @@ std::optional<std::size_t> held_elements(const onnx::TensorProto& tensor) {
     }
 }
 
-// libonnx copies as many bytes as there are to where as many elements as there may be whole have
-// place, and reads scalars of tensors that have none.
+// Checks that a tensor has as many elements as its shape says.  libonnx copies all of its bytes to
+// memory for its whole elements only, and reads a scalar of a tensor without elements.
 void check_elements(const onnx::TensorProto& tensor, const std::string& path) {
     if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
         return;
@@ -197,7 +197,7 @@ void check_constants(const onnx::GraphProto& graph, const std::string& path) {
     });
 }
 
-// libonnx counts down some of these one stride at a time.
+// Checks dimensions, some of which libonnx counts down by one stride at a time.
 void check_dimensions(const onnx::GraphProto& graph, const std::string& path) {
     for_each_graph(graph, [&](const onnx::GraphProto& each) {
         for (const auto* infos : {&each.input(), &each.output(), &each.value_info()})
@@ -209,8 +209,9 @@ void check_dimensions(const onnx::GraphProto& graph, const std::string& path) {
     });
 }
 
-// libonnx's conversion follows null pointers where a name is not that of a value, and its inference
-// believes what is said in passing of an input rather than the input.
+// Checks that nodes read tensors that exist, and removes value infos of tensors that no node makes.
+// libonnx's conversion follows null pointers for the name of no tensor.  Its inference takes the
+// shape of an input from a value info of that name, if there is one.
 void check_names(onnx::ModelProto& model, const std::string& path) {
     auto& graph = *model.mutable_graph();
     std::set<std::string> names, made;
@@ -266,7 +267,8 @@ private:
     std::optional<Dimensions> found(std::string name) const {
         if (const auto said = infos_.find(name); said != infos_.end())
             return said->second; // which is what inference believes
-        // What keeps the shape is passed over; names are made once and before they are read.
+        // Skips nodes that keep the shape.  This ends, since each tensor is made once, and before
+        // nodes read it.
         for (auto writer = writers_.find(name); writer != writers_.end();
              writer = writers_.find(name)) {
             const onnx::NodeProto& node = *writer->second;
@@ -307,8 +309,8 @@ private:
     std::unordered_map<std::string, std::optional<Dimensions>> known_; // of those asked for
 };
 
-// libonnx takes the dimensions of a convolution's weights without looking how many there are, and
-// goes by kernel_shape where it contradicts them.
+// Checks the weights of convolutions.  libonnx reads their dimensions without checking how many
+// there are, and prefers kernel_shape if this contradicts them.
 void check_weights(const onnx::ModelProto& model, const std::string& path) {
     static const std::map<std::string, int> weights_inputs = {
         {"Conv", 1}, {"ConvTranspose", 1}, {"ConvInteger", 1}, {"QLinearConv", 3}};

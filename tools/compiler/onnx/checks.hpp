@@ -18,11 +18,11 @@ void check_text(const onnx::GraphProto& graph, const std::string& path);
 void check_contents(const onnx::ModelProto& model, const std::string& path);
 
 /// Checks that nodes have as many inputs and outputs as their operators allow in this opset, and
-/// all that these need.
+/// all inputs and outputs that these need.
 void check_parameters(const onnx::GraphProto& graph, int opset, const std::string& path);
 
 /// Checks that nodes read tensors that exist, and that weights have as many dimensions as they
-/// need.  Removes what the file says of values that no node makes.
+/// need.  Removes the value infos of values that no node makes.
 void check_references(onnx::ModelProto& model, const std::string& path);
 
 } // namespace overtake::compiler

@@ -19,7 +19,7 @@ using Numbers = std::vector<std::int64_t>;
 
 // Some of a direction's gates, one behind the other in the weights: their sums are made together.
 struct GateRows {
-    std::string of_inputs;      // (steps * batch, rows) what inputs give, and biases
+    std::string of_inputs;      // (steps * batch, rows) products of inputs, with biases
     std::string recurrent;      // (rows, hidden)
     std::string recurrent_bias; // (rows); empty: it is among those of the inputs
     std::int64_t rows;

@@ -40,7 +40,7 @@ namespace {
 
 constexpr int target_opset = 13;
 
-// Protobuf writes errors to stderr by itself; here they become part of our one line.
+// Keeps protobuf from writing errors to stderr: the compiler reports them in its own message.
 class ProtobufSilence {
     google::protobuf::LogSilencer silencer_;
 };
@@ -127,7 +127,8 @@ void read_external_data(onnx::ModelProto& model, const std::string& path) {
     }
 }
 
-// The types of the outputs, so that the user still gets bytes where these become numbers.
+// Returns the types of the outputs.  They are set again at the end: outputs of bytes become
+// numbers, but the user gets bytes.
 std::vector<int> types_of_outputs(const onnx::ModelProto& model) {
     std::vector<int> types;
     for (const auto& output : model.graph().output())
@@ -187,8 +188,8 @@ void convert(onnx::ModelProto& model, int opset, Libonnx& libonnx, const std::st
     undisguise(*model.mutable_graph(), std::move(foreign));
 }
 
-// Operators that a newer opset adds are refused by name; others are taken for those of
-// newest_opset.
+// Refuses an opset that is too old, and warns of a newer one than newest_opset: import refuses the
+// operators that it adds, and takes the others for those of newest_opset.
 void check_opset(int opset, const InputSettings& settings, const std::string& path) {
     if (opset < oldest_opset)
         throw CompileError(path, "opset " + std::to_string(opset) +

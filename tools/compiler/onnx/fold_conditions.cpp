@@ -35,7 +35,8 @@ bool is_control_flow(const onnx::NodeProto& node) {
     return (node.op_type() == "If" || node.op_type() == "Loop") && is_onnx(node);
 }
 
-// But for those that nothing else tells: of the program's own operators.
+// Removes the shapes of tensors, except outputs of the program's own operators, whose shapes cannot
+// be inferred.
 void forget_known_shapes(onnx::GraphProto& graph) {
     std::set<std::string> custom;
     for (const auto& node : graph.node())
@@ -56,8 +57,9 @@ public:
 
     bool has_conditions() const { return std::ranges::any_of(graph_.node(), is_control_flow); }
 
-    // Makes one step; returns whether it changed the graph.  It first uses what is known without
-    // shapes of tensors, for shapes of branches that are not taken say nothing of the nodes behind.
+    // Makes one step; returns whether it changed the graph.  First takes the branches and loops
+    // that are known without inferred shapes, since shapes of branches that are not taken say
+    // nothing of the nodes behind.
     bool step() {
         bool any = false;
         for (read_types(); inline_branches() || unroll_loops(); read_types())
@@ -67,7 +69,7 @@ public:
         infer_shapes();
         read_types();
         any = fold_constants() || any;
-        forget_known_shapes(graph_); // said of what is another graph now
+        forget_known_shapes(graph_); // they are those of the graph before
         return any;
     }
 
@@ -121,7 +123,7 @@ private:
     bool are_alike(const std::vector<Choice>& choices) {
         infer_shapes();
         read_types();
-        forget_known_shapes(graph_); // said of what is another graph soon
+        forget_known_shapes(graph_); // the graph is about to change
         return std::ranges::all_of(
             choices, [&](const Choice& choice) { return is_alike(choice[0], choice[1]); });
     }
@@ -147,7 +149,7 @@ private:
         return names;
     }
 
-    // Replaces an If by both of its branches; returns for each output what these give.
+    // Replaces an If by both of its branches; returns, for each output, the tensors that they make.
     std::vector<Choice> inline_both(int number) {
         std::set<std::string> names = names_in_use();
         const auto fresh = [&](std::string name) {

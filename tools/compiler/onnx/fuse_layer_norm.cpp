@@ -132,7 +132,7 @@ void remove_dead_nodes(onnx::ModelProto& model) {
         }
         read.insert(nodes[index].input().begin(), nodes[index].input().end());
         if (nodes[index].domain() != "com.microsoft" && nodes[index].op_type() != "MaxPool")
-            continue; // what others must have may not be read, either
+            continue; // other operators need all their outputs, even unread ones
         for (int output = 1; output < nodes[index].output_size(); ++output)
             if (!read.contains(nodes[index].output(output)))
                 nodes[index].set_output(output, "");

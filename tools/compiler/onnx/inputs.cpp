@@ -17,7 +17,7 @@
 namespace overtake::compiler {
 namespace {
 
-// As of constants that are folded.
+// The same limit as for folded constants.
 constexpr std::int64_t max_set_elements = 1 << 24;
 
 // Removes shapes of tensors behind the inputs: they hold only for the file's own input shapes.
@@ -57,7 +57,7 @@ bool give_shape(onnx::ValueInfoProto& input, const std::vector<std::int64_t>& gi
     return is_other;
 }
 
-// "1x3x?x?"
+// Returns a text such as "1x3x?x?".
 std::string to_text(const onnx::TensorShapeProto& shape) {
     std::string text;
     for (const auto& size : shape.dim())
@@ -66,7 +66,7 @@ std::string to_text(const onnx::TensorShapeProto& shape) {
     return text;
 }
 
-// Whether a dimension but the batch differs; another batch fits most networks.
+// Whether a dimension other than the batch differs; another batch fits most networks.
 bool differs_behind_batch(const onnx::TensorShapeProto& shape,
                           const std::vector<std::int64_t>& given) {
     for (int axis = 1; axis < shape.dim_size(); ++axis)

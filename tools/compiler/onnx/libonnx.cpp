@@ -196,11 +196,11 @@ pid_t (*Libonnx::start_child)() = fork;
 
 Libonnx::Libonnx(std::string path, milliseconds patience)
     : path_(std::move(path)), patience_(patience) {
-    // Makes what libonnx makes at its first use, so that children find it made.
+    // Makes libonnx build its schemas, as it does at its first use, so that children have them.
     onnx::OpSchemaRegistry::Schema("Relu");
 }
 
-// Returns what a child has written until it closes its end or its time has passed.
+// Returns the bytes that a child has written until it closes its end or its time has passed.
 std::string Libonnx::result_of(pid_t child, int pipe) {
     bool is_late = false;
     std::string text = read_until(pipe, Clock::now() + clock_per_cpu * patience_, is_late);
@@ -209,7 +209,7 @@ std::string Libonnx::result_of(pid_t child, int pipe) {
     int status = 0;
     rusage usage{};
     while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
-    } // who ignores SIGCHLD gets ECHILD; then the text alone tells
+    } // a process that ignores SIGCHLD gets ECHILD; then the text alone decides
     for (const timeval& time : {usage.ru_utime, usage.ru_stime})
         patience_ -= seconds(time.tv_sec) + microseconds(time.tv_usec);
     if (is_whole(text))

@@ -45,19 +45,19 @@ public:
     std::string reshaped(const std::string& tensor, const std::vector<std::int64_t>& shape);
     std::string transposed(const std::string& tensor, const std::vector<std::int64_t>& order);
     std::string unsqueezed(const std::string& tensor, const std::vector<std::int64_t>& axes);
-    /// The sum over `axes`, without these axes.
+    /// Returns the sum over `axes`, without these axes.
     std::string summed(const std::string& tensor, const std::vector<std::int64_t>& axes);
 
-    /// Constants; a single real has no dimensions.
+    /// The next functions return constants; a single real has no dimensions.
     std::string real(float number);
     std::string reals(const std::vector<float>& numbers);
     std::string integers(const std::vector<std::int64_t>& numbers);
     std::string integers(const std::vector<std::int64_t>& numbers,
                          const std::vector<std::int64_t>& shape);
     std::string truths(const std::vector<bool>& values, const std::vector<std::int64_t>& shape);
-    /// A constant of any type of numbers or truth values, without dimensions.
+    /// Returns a constant of any type of numbers or truth values, without dimensions.
     std::string number(int type, std::int64_t number);
-    /// A constant of zeros, int8 or uint8.
+    /// Returns a constant of zeros, int8 or uint8.
     std::string zero_point(int type, const std::vector<std::int64_t>& shape);
 
     /// Returns the nodes, in order.

@@ -64,7 +64,8 @@ struct NotRemoved {
 };
 
 // Without rounding, a product of the bytes times their scale is the product of the real numbers.
-// This holds only if no other node reads bytes, scale or product in between: every reader is known.
+// The equality holds only if no other node reads bytes, scale or product in between: every reader
+// is known.
 // No removed node depends on two quantisers, so one that stays makes no other one stay.
 class DynamicRemover {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Removes nodes at the inputs and outputs of a network that the user does not want.  The program
-// computes what they would, or does not do what they would undo.
+// does their work itself, or leaves out the step that they would undo.
 #pragma once
 
 #include <functional>

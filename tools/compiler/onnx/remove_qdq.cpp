@@ -123,7 +123,8 @@ private:
         return found == renamed_.end() ? name : found->second;
     }
 
-    // Returns the tensor that a quantised one stands for; both have the same name.
+    // Returns the quantisation of the float tensor that a quantised one stands for; null if there
+    // is none.
     const Quantisation* quantised(const std::string& name) const {
         const auto found = quantised_.find(real_name(name));
         return found == quantised_.end() ? nullptr : &found->second;
@@ -157,7 +158,8 @@ private:
             !quantised(node_->input(0)))
             return std::nullopt;
         const Quantisation first = *quantised(node_->input(0));
-        // What lies between elements is rounded, so the model has to say so.
+        // Numbers between elements are rounded, so the model has to quantise the output in this
+        // way.
         if (is_resize && text_attribute("mode", "nearest") != "nearest" &&
             !is_only_quantised_as(node_->output(0), first))
             return std::nullopt;
@@ -237,7 +239,7 @@ private:
             round(source, target, quantisation);
     }
 
-    // target = source, clipped to what 8 bits of `quantisation` hold.
+    // Adds target = source, clipped to the range that 8 bits of `quantisation` hold.
     void round(const std::string& source, const std::string& target,
                const Quantisation& quantisation) {
         add_float_constant(target + ":low", {}, {quantisation.real(-128)});
@@ -290,7 +292,7 @@ private:
         const std::string moved = add_step("Sub", name, offset, 0, result + ":moved");
         add_step("Mul", moved, read.scale / made.scale, 0, result);
         mark(result, read);
-        scales_.rounded.insert(result); // of what float32 adds to it
+        scales_.rounded.insert(result); // to remove the errors of float32
         return result;
     }
 
@@ -389,7 +391,8 @@ private:
         round(target + ":real", target, activation(0));
     }
 
-    // Outputs that are bytes: what others read keeps the numbers that the bytes stand for.
+    // Makes the outputs that are bytes: each gets a node that writes its bytes.  Other readers of
+    // the tensor read the numbers that the bytes stand for, under another name.
     void set_apart_byte_outputs() {
         for (const auto& output : graph_.output()) {
             const std::string& name = output.name();
@@ -413,7 +416,7 @@ private:
             write_bytes(source, name, raw_.at(name));
     }
 
-    // Returns the bytes of `source` as numbers, rounded in float too.
+    // Makes `target` the bytes of `source` as numbers, rounded in float too.
     void write_bytes(const std::string& source, const std::string& target, int type) {
         const Quantisation made = *quantised(source), whole = numbers(type);
         const int zero = made.zero_point - whole.zero_point; // as the model has it
@@ -462,7 +465,8 @@ private:
                 nodes->DeleteSubrange(index, 1);
     }
 
-    // Types were inferred of the quantised model; those of what nodes make are inferred once more.
+    // Removes types of bytes, which are those of the quantised model.  Inputs become floats; types
+    // of tensors that nodes make are inferred again.
     void forget_types() {
         const auto set_type = [](auto& info, int type) {
             auto* tensor = info.mutable_type()->mutable_tensor_type();
@@ -482,7 +486,7 @@ private:
     std::map<std::string, Quantisation> quantised_; // by name in the float model
     std::map<std::string, int> raw_; // types of tensors of bytes, by name in the quantised model
     std::map<std::tuple<std::string, float, int>, std::string> read_as_;
-    std::map<std::string, std::string> byte_outputs_; // what they are the bytes of
+    std::map<std::string, std::string> byte_outputs_; // the tensor of each one's numbers
     std::vector<NodeProto> nodes_;
     std::vector<TensorProto> added_;
     GivenScales scales_;

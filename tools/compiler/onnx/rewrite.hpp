@@ -50,7 +50,8 @@ using RewriteRule = void (*)(Rewrite&);
 /// Rules by the operator of ONNX's own domain.
 using RewriteRules = std::map<std::string, RewriteRule>;
 
-/// Applies the rules, also in graphs in nodes.  Rules know what the graph says of its tensors.
+/// Applies the rules, also in graphs in nodes.  Rules know the types and shapes that the graph has
+/// for its tensors.
 void rewrite_nodes(onnx::ModelProto& model, int opset, const RewriteRules& rules,
                    Refusals& refusals);
 

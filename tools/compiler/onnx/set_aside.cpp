@@ -83,7 +83,7 @@ void import_domain(onnx::ModelProto& model, const char* domain) {
     import->set_version(1);
 }
 
-// Whether the graph has such a node, also in graphs in nodes.
+// Moves the nodes of one graph, and those of graphs in its nodes.  Returns whether there were any.
 bool set_aside_custom(onnx::GraphProto& graph, const std::vector<std::string>& domains) {
     bool is_any = false;
     for (auto& node : *graph.mutable_node()) {

@@ -24,8 +24,8 @@ bool rounds_up(const onnx::NodeProto& node) {
            attributes.text("auto_pad", "NOTSET") == "NOTSET";
 }
 
-// Returns the padding behind the tensor that makes all windows but the last; nothing if the last
-// begins in the tensor or in the padding before it.
+// Returns the padding behind the tensor with which there are all windows except the last.  Returns
+// nothing if the last begins in the tensor or in the padding before it.
 std::optional<std::int64_t> without_last(std::int64_t size, std::int64_t extent,
                                          std::int64_t stride, std::int64_t before,
                                          std::int64_t behind) {
@@ -83,7 +83,7 @@ void forget_shapes(onnx::GraphProto& graph) {
 void settle_ceil_mode(onnx::ModelProto& model, Libonnx& libonnx) {
     if (std::ranges::none_of(model.graph().node(), rounds_up))
         return;
-    // The file's shapes are right, and contradict what libonnx infers until then.
+    // The file's shapes are right, and contradict the shapes that libonnx infers until then.
     onnx::ModelProto inferred = model;
     for (bool is_changed = true; is_changed;) {
         is_changed = false;

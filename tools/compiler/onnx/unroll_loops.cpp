@@ -54,7 +54,7 @@ std::int64_t nodes_in(const onnx::GraphProto& graph) {
     return count;
 }
 
-// How many names unrolling a trip makes, also in graphs in its nodes.
+// Returns how many names unrolling a trip makes, also in graphs in its nodes.
 std::int64_t names_in(const onnx::GraphProto& graph) {
     std::int64_t count = 0;
     for (const auto& node : graph.node()) {
@@ -73,8 +73,8 @@ bool is_constant_of_body(const onnx::NodeProto& node) {
     return node.op_type() == "Constant" && node.output_size() == 1 && node.domain().empty();
 }
 
-// The bytes of one trip: the nodes of the body without constants that all trips share, and a prefix
-// of each name.
+// Returns the bytes of one trip: the nodes of the body without constants that all trips share, and
+// a prefix of each name.
 std::int64_t bytes_of_trip(const onnx::NodeProto& loop, const onnx::GraphProto& body) {
     constexpr std::int64_t digits = 20;
     constexpr std::int64_t names_of_output = 4; // what joins the trips has some more
@@ -458,7 +458,7 @@ private:
     std::vector<std::string> carried_; // to the next trip
     std::string condition_; // to the next trip; empty where that makes the next trip only if true
     std::vector<std::vector<std::string>> scanned_;
-    Renames outside_; // what the body reads of around it
+    Renames outside_; // tensors around the body that it reads
     std::vector<onnx::NodeProto> nodes_;
     std::string prefix_; // of names
     bool reads_trip_ = false, reads_condition_ = false;

@@ -20,7 +20,7 @@ namespace overtake::compiler {
 /// The constants of the graph around a loop.
 using ConstantsByName = std::map<std::string, const onnx::TensorProto*>;
 
-/// How often a Loop runs its body.
+/// The number of times that a Loop runs its body.
 struct Trips {
     std::optional<std::int64_t> count; ///< nothing if it is not known, or with a refusal
     std::string refusal;               ///< why the loop is refused; empty: it is not

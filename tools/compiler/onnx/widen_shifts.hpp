@@ -8,9 +8,9 @@
 
 namespace overtake::compiler {
 
-/// Writes a BitShift of bytes as a BitShift of 32 bits, of whose results bytes are taken: bytes are
-/// the device's numbers, and no operator of the device computes in them.  The graph has opset 13 or
-/// newer.
+/// Writes a BitShift of bytes as a BitShift of 32 bits, whose results become bytes again.  Import
+/// takes tensors of bytes for quantised numbers, which cannot be shifted.  The graph has opset 13
+/// or newer.
 void widen_shifts(onnx::ModelProto& model, Libonnx& libonnx, Refusals& refusals);
 
 } // namespace overtake::compiler

@@ -25,8 +25,7 @@ struct Channel {
     double power = 0;    // sum of squares
 };
 
-// Whether the channels of the output are those of the inputs, and are multiplied by the same
-// factors.
+// Whether factors of the inputs' channels multiply the output's channels in the same way.
 bool is_homogeneous(const Graph& graph, const Node& node) {
     if (const auto* pair = node.as<op::Pair>())
         return pair->kind != op::Pair::Kind::multiply &&
@@ -36,7 +35,7 @@ bool is_homogeneous(const Graph& graph, const Node& node) {
     return node.is<op::Pool>() || node.is<op::Resize>();
 }
 
-// Whether each channel of the output is a channel of an input.
+// Whether each channel of the output has the factor of a channel of the inputs.
 bool passes_channels(const Graph& graph, const Node& node) {
     return is_homogeneous(graph, node) || node.is<op::Concat>();
 }
@@ -56,9 +55,9 @@ void for_each_weight(const op::Convolution& convolution, std::size_t inputs, std
         for (std::size_t position = 0; position < positions; ++position)
             visit(index++, channel);
 }
-// Groups of values whose channels are multiplied by the same factors, with their writers and
-// readers.  A family is a channel and the channels that pools and sums, for example, make from it.
-// Concat puts channels of several values into one, which then share its range.
+// Groups of values that nodes connect which pass channels on, with their writers and readers.  A
+// family is a channel and the channels that pools and sums, for example, make from it.  All
+// channels of a family have one factor.  Concat joins the values of its inputs to one group.
 class Equaliser {
 public:
     Equaliser(Graph& graph, const Samples& samples)
@@ -113,7 +112,7 @@ private:
     // A channel and all channels that are multiplied by the same factor.
     struct Family {
         double peak = 0;                                        // the greatest magnitude
-        double peak_beside = 0;                                 // of the smallest value it is in
+        double peak_beside = 0;                                 // least peak of the values it is in
         double limit = std::numeric_limits<double>::infinity(); // for the factor
     };
 
@@ -211,7 +210,7 @@ private:
             is_free_[group] = false;
     }
 
-    // Returns the families as the samples show them, with room for other inputs.
+    // Returns the families with the peaks of the samples, and with room for other inputs.
     Families families_of(const Group& group) const {
         Families families;
         double greatest = 0;

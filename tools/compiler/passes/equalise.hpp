@@ -10,8 +10,8 @@ namespace overtake::compiler {
 
 /// Multiplies channels of values between convolutions so that channels with small values use more
 /// of a tensor's 8 bits, and divides the weights that read them.  Weights have a scale for each
-/// output channel, so the writer loses nothing, nor does a depthwise reader.  The error that the
-/// readers are to expect determines the factors of each tensor; the fewer the samples, the more
+/// output channel, so the writer loses nothing, nor does a depthwise reader.  The factors of each
+/// tensor are those with the least expected error of the readers.  The fewer the samples, the more
 /// room is left above their values (after Nagel et al., "Data-free quantization through weight
 /// equalization and bias correction", 2019).
 ///

@@ -31,7 +31,7 @@ public:
     }
 
 private:
-    // Moves nothing: gives the same bytes another name.
+    // Makes the node one that moves nothing: a view of the same bytes.
     void rename(Node& node, std::uint32_t batches) const {
         const bool is_same_batch =
             graph_.values[node.inputs[0]].batch == graph_.values[node.output].batch;
@@ -107,7 +107,7 @@ private:
         return true;
     }
 
-    // Products of matrices are requantised with one number, which takes another factor.
+    // A matrix product is requantised with one number, which can include another factor.
     bool merge_factor(const Node& node) {
         const auto scaling = uniform_scaling(graph_, node);
         if (!scaling || scaling->offset != 0 || !(scaling->factor > 0))
@@ -121,7 +121,7 @@ private:
         return true;
     }
 
-    // Windows see zeros around their input without a padding node.
+    // Removes a node that pads with zeros: windows read zeros around their input without it.
     void merge_padding(Node& node) {
         auto* convolution = node.as<op::Convolution>();
         const bool has_window =
@@ -160,7 +160,7 @@ private:
             return false;
         if (keeps_quantisation(*producer) && graph_.values[node.output].given)
             return false;
-        // This is not the intersection: clamping 5..6 to 0..1 gives 1.
+        // The result is not the intersection: clamping 5..6 to 0..1 gives 1.
         const float low = producer->clamp_low, high = producer->clamp_high;
         producer->clamp_low = std::clamp(low, node.clamp_low, node.clamp_high);
         producer->clamp_high = std::clamp(high, node.clamp_low, node.clamp_high);

@@ -13,7 +13,7 @@
 namespace overtake::compiler {
 namespace {
 
-// The function of a node on each channel of its input.
+// A product or sum with a constant for each channel of the input.
 struct ChannelFunction {
     ValueId input;
     std::vector<float> constant;

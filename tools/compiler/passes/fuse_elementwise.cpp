@@ -32,7 +32,7 @@ void apply(const Function& function, std::span<float> block) {
 
 using Combination = void (*)(std::span<float> first, std::span<const float> second);
 
-// Combines both into the first.
+// Combines both blocks into the first.
 template <typename Combine>
 void combine_blocks(std::span<float> first, std::span<const float> second) {
     std::ranges::transform(first, second, first.begin(), Combine());

@@ -10,12 +10,12 @@ namespace overtake::compiler {
 
 /// Makes one activation, which is one table, of every value that is computed element by element
 /// from one other value: SiLU is x * sigmoid(x), GELU and Mish are longer.  If the model rounds a
-/// value in between to a quantisation that it gives, the table rounds as well.  Leaves nodes that
-/// nothing reads any more.
+/// value in between to a quantisation that it gives, the table rounds as well.  Does not remove
+/// nodes whose output is no longer read.
 void fuse_elementwise(Graph& graph);
 
-/// The node out = in * factor + offset with the same numbers for all channels, and nothing else;
-/// nothing for other nodes.
+/// A node that computes out = in * factor + offset, with the same numbers for all channels, and
+/// nothing else.  uniform_scaling() returns nothing for other nodes.
 struct UniformScaling {
     float factor;
     float offset;
@@ -25,8 +25,8 @@ std::optional<UniformScaling> uniform_scaling(const Graph& graph, const Node& no
 /// Returns the node that writes a value; null if there is none.
 using WriterOf = std::function<const Node*(ValueId)>;
 
-/// Returns the value that `value` is a function of, element by element; `value` itself if there is
-/// none.
+/// Returns the value of which `value` is a function, element by element; `value` itself if there is
+/// no such value.
 ValueId element_root(const Graph& graph, ValueId value, const WriterOf& writer_of);
 
 /// Whether the node is a depthwise convolution of one tap whose output is as large as its input.

@@ -14,13 +14,13 @@ struct Origin {
     std::string kind; ///< its operator
 };
 
-/// Remembers the nodes of a graph before fold() made fewer of them.
+/// Records the nodes of a graph before fold() merges them.
 class Origins {
 public:
-    /// Takes what it needs of the graph.
+    /// Copies the names, operators and inputs of the nodes.
     explicit Origins(const Graph& before_folding);
 
-    /// The nodes that compute the folded node's output from its inputs.
+    /// Returns the nodes that compute the folded node's output from its inputs.
     std::vector<Origin> of(const Node& folded) const;
 
 private:
@@ -31,7 +31,8 @@ private:
     std::vector<std::optional<Writer>> writers_; // by value
 };
 
-/// The recurrence that the node of this name is a part of; where it is none, the name.
+/// Returns the name of the recurrence that the node of this name is a part of, or this name if
+/// there is none.
 const std::string& recurrence_of(const Graph& graph, const std::string& name);
 
 } // namespace overtake::compiler

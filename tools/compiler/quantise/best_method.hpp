@@ -12,10 +12,9 @@ namespace overtake::compiler {
 /// nothing to compare.
 float output_error(float relative_error, float saturated);
 
-/// Returns the method, an index into `errors`, whose outputs are nowhere much farther from float
-/// than those of another method: an output that is far off with all methods does not hide the
-/// others.  Of equally good methods returns the first.  errors[method][output] is a result of
-/// output_error().
+/// Returns the method, an index into `errors`, with which no output is much farther from float than
+/// with another method: an output that is far off with all methods does not hide the others.  Of
+/// equally good methods returns the first.  errors[method][output] is a result of output_error().
 std::size_t best_method(const std::vector<std::vector<float>>& errors);
 
 } // namespace overtake::compiler

@@ -13,7 +13,7 @@ namespace overtake::compiler {
 
 namespace {
 
-// Refuses an infinite value: 8 bits have a range.
+// Refuses a value that is NaN or infinite: 8 bits hold a range.
 [[noreturn]] void refuse_infinity(const Graph& graph, ValueId id) {
     const auto writer =
         std::ranges::find_if(graph.nodes, [&](const Node& node) { return node.output == id; });
@@ -61,8 +61,8 @@ Calibration::Calibration(const Graph& graph, const Samples& samples, Calibration
         }
 }
 
-// The precision that matters of a value which only one function reads is that of the function's
-// results.
+// Finds values that only a function reads.  Such a value needs no more precision than the results
+// of the function.
 void Calibration::find_functions(const Graph& graph) {
     const std::vector<std::size_t> uses = count_uses(graph);
     for (const Node& node : graph.nodes)
@@ -118,8 +118,9 @@ void Calibration::find_bounded(const Graph& graph) {
     }
 }
 
-// Divergence does not see scale: if nearly all of an output is at one end, it would saturate the
-// few elements that matter.
+// Returns the range with the least divergence.  For an output, returns all values if they give a
+// smaller squared error: divergence ignores how large an error is, so it would saturate the few
+// elements that matter if nearly all others are at one end.
 Range Calibration::least_divergence(ValueId id) const {
     const Histogram& histogram = histograms_[id];
     const Range range = histogram.least_divergence(), all = histogram.min_max();

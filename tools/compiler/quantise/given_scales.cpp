@@ -34,7 +34,7 @@ void spread_forwards(Graph& graph) {
     }
 }
 
-// Does the reverse, for values that no other node reads.
+// Gives the inputs of such nodes the quantisation of their outputs, if no other node reads them.
 void spread_backwards(Graph& graph) {
     const std::vector<std::size_t> uses = count_uses(graph);
     for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {

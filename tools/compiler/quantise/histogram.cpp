@@ -66,7 +66,7 @@ double divergence(std::span<const FilledBin> bins, std::uint64_t all, std::size_
         for (; first != last; ++first)
             sum += loss(first->count + (first->bin == kept - 1 ? outside : 0), q);
     }
-    // Where the candidate has nothing, takes the smallest amount: half an element.
+    // Takes the smallest amount, half an element, where the candidate has nothing.
     if (outside > 0 && std::prev(end)->bin != kept - 1)
         sum += loss(outside, 0.5 / static_cast<double>(inside));
     return sum;

@@ -27,12 +27,13 @@ public:
     Range min_max() const { return {low_, high_}; }
     /// Returns the range without the (100 - percentile) % least and as many greatest elements.
     Range percentile(double percentile) const;
-    /// Cuts both ends off where the rest in 8 bits represents the whole best.  Cuts neither if
-    /// there are fewer elements than a histogram needs to have a shape.
+    /// Returns the range, cut off at one magnitude at both ends, with which 8 bits represent the
+    /// distribution best.  Cuts nothing off if there are too few elements for a distribution.
     Range least_divergence() const;
 
-    /// Cuts each end off where rounding and saturating together give the least squared error, after
-    /// `function` if there is one: where the function is flat, errors cost nothing.
+    /// Returns the range, with each end cut off, with which rounding and saturating together give
+    /// the least squared error.  With `function`, the error is that of its results: errors where
+    /// the function is flat cost nothing.
     Range least_error(const std::function<float(float)>& function = {}) const;
 
     /// Returns the error of all elements together, from rounding and from saturating at the range.

@@ -42,8 +42,8 @@ Quantisation int16_from_range(Range range) {
     return {static_cast<float>(scale), 0, true};
 }
 
-// A mean of elements that cancel out is as good as nothing: steps so much smaller than those of its
-// input could not be expressed, and would show the rounding of floats.
+// A mean of elements that cancel out is nearly zero.  An instruction cannot express steps that are
+// so much smaller than those of its input, and they would show rounding errors of float.
 constexpr double most_steps = 1 << 22; // of an output in one of an input
 
 void widen_steps(const Graph& graph, std::vector<Quantisation>& quantisations) {
@@ -108,9 +108,9 @@ std::optional<double> given_weight_scale(const op::Convolution& convolution, std
     return scale;
 }
 
-// Returns how much greater the output's mean is than it should be because weights were rounded to
-// `steps` of `scale`: the sum of each weight's error times the mean of what it multiplies.  Ignores
-// padding.
+// Returns by how much the output's mean is too great since weights were rounded to `steps` of
+// `scale`: the sum of each weight's error times the mean of the channel that it multiplies.
+// Ignores padding.
 double mean_shift(const op::Convolution& convolution, std::size_t channel,
                   std::span<const std::int8_t> steps, double scale,
                   const std::vector<double>& means) {
@@ -120,7 +120,7 @@ double mean_shift(const op::Convolution& convolution, std::size_t channel,
     const std::size_t first = convolution.kind == op::Convolution::Kind::depthwise
                                   ? channel
                                   : channel / outputs_each * inputs;
-    // A kernel that covers flattened features may be for all of them.
+    // The kernel of flattened features may have more inputs than the value has channels.
     if (first + inputs > means.size())
         return 0;
     double shift = 0;
@@ -268,7 +268,8 @@ void quantise_matrix_product(const Graph& graph, const Node& node, const op::Mat
         columns, fixed_scale(divided * first.scale * second.scale * product.factor / output.scale));
 }
 
-// Computes what an operator needs beside the quantisations of its values; most need nothing.
+// Computes the constants that an operator needs beside the quantisations of its values; most need
+// none.
 class NodeQuantiser {
 public:
     NodeQuantiser(const Graph& graph, const Node& node, const std::vector<Quantisation>& values,

@@ -17,8 +17,8 @@ struct FixedScale {
     std::uint32_t shift;
 };
 
-/// The float32 nearest to `real` exactly, but for reals below 2^-38, which lose digits.
-/// Throws CompileError for those not below 2^23.
+/// Returns the float32 nearest to `real`, exactly, except for reals below 2^-38, which lose digits.
+/// Throws CompileError for reals of 2^23 or more.
 FixedScale fixed_scale(double real);
 
 /// The data that an instruction needs beyond the node.
@@ -39,24 +39,24 @@ struct QuantisedGraph {
     std::vector<QuantisedNode> nodes;
 };
 
-/// The quantisation of each value, by ValueId: what the graph gives, otherwise over the value's
-/// range, asymmetric in 8 bits and symmetric in 16.  Zero is always exact.
+/// Returns the quantisation of each value, by ValueId.  It is the one that the graph gives, or else
+/// one over the value's range, asymmetric in 8 bits and symmetric in 16.  Zero is always exact.
 std::vector<Quantisation> choose_quantisations(const Graph& graph,
                                                const std::vector<Range>& ranges);
 
-/// Whether the weights are whole multiples of the scales that the model gives, as 8 bits hold them,
-/// and no input of that scale can make an accumulator overflow; a single weight for each output
-/// always is.
+/// Whether the weights are whole multiples, which 8 bits hold, of the scales that the model gives,
+/// and no input of that scale can make an accumulator overflow.  A single weight for each output
+/// always is exact.
 bool has_exact_weights(const op::Convolution& convolution, float input_scale);
 
-/// Mean of each channel, by ValueId; empty where none is known.
+/// The mean of each channel, by ValueId; empty for a value without known means.
 using ChannelMeans = std::vector<std::vector<double>>;
 
-/// Per-tensor activations as `values` says, by ValueId; per-channel symmetric weights, with the
-/// scales that the model gives where its weights are multiples of them.  Accumulators cannot
-/// overflow, whatever the input.  With `means` (of the float values) each bias makes up for the
-/// shift that rounding the weights gives the mean of a channel; weights on given scales are exact
-/// and their bias stays.  Throws CompileError.
+/// Quantises activations per tensor by `values`, which are by ValueId.  Quantises weights per
+/// channel, symmetrically; uses the scales that the model gives if the weights are multiples of
+/// them.  Accumulators cannot overflow, whatever the input.  With `means` (of the float values),
+/// each bias makes up for the shift of a channel's mean by rounded weights; weights on given scales
+/// are exact, so their bias stays.  Throws CompileError.
 QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values,
                         const ChannelMeans& means = {});
 

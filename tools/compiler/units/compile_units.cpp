@@ -24,7 +24,7 @@ constexpr std::size_t most_fcs = 1 << 20; // of all units and classes; the limit
 constexpr std::uint64_t most_file_bytes = 3ull << 29; // a file of 2 GiB holds more than this
 constexpr std::size_t no_unit = std::numeric_limits<std::size_t>::max();
 
-// Gives the graph and the quantised graph another order of nodes, for as long as this lives.
+// Gives the graph and the quantised graph another order of nodes, for the life of this object.
 class Reordered {
 public:
     Reordered(Graph& graph, QuantisedGraph& quantised, std::vector<std::size_t> order)
@@ -206,8 +206,8 @@ private:
         }
     }
 
-    // Halves nodes with more inputs and outputs than a job can name: for cores the unit, for
-    // workers its turn.
+    // Halves turns with more inputs and outputs than a job can name, until each part has few
+    // enough.  If cores support the unit, each part is a unit, or else a turn of the same unit.
     void limit_crossing() {
         const std::vector<std::size_t> readers = last_readers(graph_);
         const std::uint64_t cores = core_classes();
@@ -234,7 +234,7 @@ private:
                                                 " that are possible");
     }
 
-    // Returns into how many nodes each such run of nodes has to be divided.
+    // Returns the numbers of nodes of the parts into which a run of nodes has to be divided.
     std::vector<std::size_t> parts(std::size_t first, std::size_t count,
                                    const std::vector<std::size_t>& readers) const {
         if (!graph_.nodes[first].on_bpu() ||

@@ -58,9 +58,9 @@ struct CompiledUnits {
     std::size_t joined_fronts = 0;           ///< number of units before, if some were joined
 };
 
-/// Needs the split program of the same graph, whose constants grow.  Graph and quantised graph are
-/// reordered meanwhile, and end as they were.  Throws CompileError if the network cannot have
-/// units.
+/// Compiles the units.  `program` is the split program of the same graph; adds constants to it.
+/// Reorders graph and quantised graph, and restores their order at the end.  Throws CompileError if
+/// the network cannot have units.
 CompiledUnits compile_units(Graph& graph, QuantisedGraph& quantised, Program& program,
                             const UnitOptions& options);
 

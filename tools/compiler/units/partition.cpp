@@ -66,7 +66,7 @@ private:
     std::vector<std::vector<std::size_t>> readers_; // of each operator
 };
 
-// Returns the part of its supported operators that each class keeps.
+// Returns the support of each operator without the classes that lose it.
 std::vector<std::uint64_t> kept_support(const OperatorGraph& graph, const PartitionOptions& options,
                                         FrontGrower& fronts) {
     std::vector<std::uint64_t> kept = graph.support;

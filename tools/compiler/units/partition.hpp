@@ -3,7 +3,8 @@
 // Divides operators into units: parts of a network that the same classes of processors support, and
 // that no path leaves and enters again.
 //
-// It knows nothing of operators but which classes support them and which others they read.
+// The partition knows of an operator only the classes that support it and the operators that it
+// reads.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ struct PartitionOptions {
 };
 
 struct OperatorGroup {
-    std::uint64_t support = 0;          ///< of all its operators alike; of a joined one in common
+    std::uint64_t support = 0;          ///< of each of its operators; of a joined unit, in common
     std::vector<std::size_t> operators; ///< ascending
 };
 
@@ -35,8 +36,8 @@ struct Partition {
     std::uint64_t steps = 0;          ///< taken: operators, edges and units looked at
 };
 
-/// First, for each accelerator class, fronts of operators that are ready and that the class
-/// supports, or does not, are grown in turn.  The class loses a supported front of fewer than
+/// First grows, for each accelerator class, fronts of operators that are ready: all operators of a
+/// front are supported by the class, or none.  The class loses a supported front of fewer than
 /// `least_operators`, unless it is the whole network or no other class supports an operator of it.
 /// Then fronts of operators that are ready and equally supported are the units.  If they are more
 /// than `most_units`, neighbours in their order are joined, the smallest first, as long as they

@@ -20,8 +20,8 @@ double ProcessorBlame::ms(std::uint64_t time) const {
     return static_cast<double>(time) * static_cast<double>(scenario_.tick_ns) / 1e6;
 }
 
-/// Returns how long the units of `run` would take on another processor; nothing if it may not run
-/// the first unit.
+/// Returns the time of the units of `run` on another processor; nothing if that processor may not
+/// run the first unit.
 std::optional<std::uint64_t> ProcessorBlame::takes(const LiveTask& task, const LiveTask::Run& run,
                                                    std::uint32_t processor) const {
     const Model& model = scenario_.models[task.kind->model];

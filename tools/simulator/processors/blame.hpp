@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Why requests on several processors took so long: for which processor each request waited, what
-// that processor did meanwhile, and which other processor was idle and could have run the request.
+// The causes of long requests on several processors: the processor for which each request waited,
+// the work of that processor meanwhile, and the idle processor that could have run the request.
 #pragma once
 
 #include <cstdint>

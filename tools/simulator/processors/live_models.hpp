@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The models of a scenario as the coordinator has them: with records of how long runs took.
+// The models of a scenario as the coordinator has them: with records of the times of runs.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,8 @@ public:
     }
 
     ovt_coord_model* at(std::size_t model) { return &described_[model]; }
-    /// Returns the most FCs that a run has.
+    /// Returns a number of FCs that no run exceeds: the most FCs of a model on all classes
+    /// together.
     std::size_t longest_program() const { return longest_program_; }
 
 private:

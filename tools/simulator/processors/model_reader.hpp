@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The model of a scenario with processors: its units, and how long they take on each class.
+// The model of a scenario with processors: its units, and their times on each class.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace overtake::simulator::processors {
 
-/// The largest number that such a scenario may have.
+/// The limit of the times, sizes and rates of such a scenario; arrivals of loads may have more.
 inline constexpr std::uint64_t most_number = std::uint64_t{1} << 40;
 
 /// The classes of a scenario's processors, and its unit of time.

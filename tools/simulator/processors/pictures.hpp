@@ -12,7 +12,8 @@
 
 namespace overtake::simulator::processors {
 
-/// Keeps what lies in a window of a run. Memory is bounded, unless every FC is wanted.
+/// Keeps the FCs, runs and preemptions in a window of a run. Memory is bounded, unless every FC is
+/// wanted.
 class ProcessorPictures : public Observer {
 public:
     using Options = Pictures::Options;
@@ -26,7 +27,7 @@ public:
     /// Returns, after the run, an SVG document of the FCs and runs of workers in the window, or of
     /// their density if they are too many.
     std::string svg() const;
-    /// Returns, after a run with Options::every_fc, all that lies in the window.
+    /// Returns, after a run with Options::every_fc, the whole timeline in the window.
     timeline::Timeline timeline() const;
 
     void fc_started(LiveTask& task, LiveTask::Run& run, bool high, std::uint32_t index,

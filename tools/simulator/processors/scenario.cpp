@@ -291,7 +291,8 @@ private:
         }
     }
 
-    /// Checks that a measured class has a largest piece that is not empty.
+    /// Checks that the largest piece of each measured class has operations or bytes. Keeps the
+    /// model for can_run().
     void check_measured(const Place& place, const Model& model) {
         ovt_coord coord{};
         std::vector<ovt_coord_processor> described;

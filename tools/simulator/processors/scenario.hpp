@@ -56,6 +56,7 @@ struct TaskKind {
     std::uint32_t priority = 0;
     std::int64_t custom_id = 0;
     std::uint64_t on = 0; ///< bit q: processor q may run it; 0: all may
+    /// The class of the processors of `on`; pools also run units that the class does not support.
     std::uint32_t on_class = 0;
     std::optional<std::uint64_t> slo;
     std::uint32_t task_class = 0;
@@ -67,7 +68,7 @@ struct Listed {
     TaskKind kind;
 };
 
-/// Tasks that arrive by a rule; all of `arrivals` except its `kind` is used.
+/// Tasks that arrive by a rule. `kind` and `timeout` of `arrivals` are not used.
 struct Generated {
     simulator::Load arrivals;
     TaskKind kind;

@@ -90,7 +90,7 @@ private:
 
     void start_firmware() {
         const ovt_fw_config config = {
-            .profile = ovt_profile_find("ideal"), // its cycle is our tick
+            .profile = ovt_profile_find("ideal"), // its cycle is the scenario's tick
             .mode = OVT_MODE_TIMED,
             .core_count = scenario_.cores,
             .fair = false,
@@ -488,8 +488,8 @@ private:
         free_.push_back(&task);
     }
 
-    /// Refuses a load whose task is dropped when it arrives, if its successor arrives now and is
-    /// dropped, too.
+    /// Refuses a closed loop without think and count if a task ends in the instant of its arrival:
+    /// the next task arrives at once, without end.
     void refuse_endless(const LiveTask& task) const {
         const Load& load = scenario_.loads[task.load].arrivals;
         if (task.coord.arrival_time == now_ && load.arrivals == Arrivals::closed_loop &&

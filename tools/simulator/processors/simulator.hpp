@@ -2,9 +2,9 @@
 //
 // The host of the shipped firmware and the shipped coordinator under virtual time.
 //
-// Like simulator/simulator.hpp, it decides nothing. It passes ends, events, arrivals and cancels to
-// the firmware and the coordinator in the contract's order, performs their actions, and notifies
-// observers.
+// Like simulator/simulator.hpp, this simulator decides nothing. It passes ends, events, arrivals
+// and cancels to the firmware and the coordinator in the contract's order, performs their actions,
+// and notifies observers.
 #pragma once
 
 #include <cstdint>
@@ -87,7 +87,7 @@ public:
     ProcessorSimulator(const ProcessorSimulator&) = delete;
     ProcessorSimulator& operator=(const ProcessorSimulator&) = delete;
 
-    /// Simulates until nothing is left to happen. Throws Error ERANGE when virtual time runs out.
+    /// Simulates until no event is left. Throws Error ERANGE when virtual time runs out.
     void run();
     /// Returns the steps of all calls of ovt_coord_next() so far.
     std::uint64_t steps() const;

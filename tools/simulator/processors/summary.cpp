@@ -11,7 +11,8 @@
 namespace overtake::simulator::processors {
 namespace {
 
-/// Returns the smallest value that `percent` of the values do not exceed.
+/// Returns the smallest value that at least `percent` % of the values do not exceed; 0 if there are
+/// none.
 std::uint64_t percentile(std::vector<std::uint64_t> values, double percent) {
     if (values.empty())
         return 0;
@@ -260,7 +261,7 @@ nlohmann::ordered_json Tally::json() const {
 
 namespace {
 
-/// Formats a share as sweeps do.
+/// Formats a share with a space before the percent sign.
 std::string spaced_share(double share) {
     std::string text = format_share(share);
     return text.insert(text.size() - 1, " ");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The results of a run of a scenario with processors: latencies by class of tasks, and what each
-// processor did.
+// The results of a run of a scenario with processors: latencies by class of tasks, and the work of
+// each processor.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ namespace overtake::simulator::processors {
 
 class Tally : public Observer {
 public:
-    /// Counts tasks that arrive in `window`, runs that start in it, and what processors do in it.
+    /// Counts tasks that arrive in `window`, runs that start in it, and the work of processors in
+    /// it.
     /// `scenario` outlives it.
     explicit Tally(const ProcessorScenario& scenario, const Window& window = {});
 

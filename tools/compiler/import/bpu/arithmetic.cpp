@@ -18,7 +18,8 @@ namespace overtake::compiler {
 
 namespace {
 
-// 8 bits are too few for the inverse of a tensor, but x / (1 + exp(-x)) becomes one function.
+// Imports a quotient of two functions of one tensor, such as x / (1 + exp(-x)), which becomes one
+// function.  Refuses other quotients: 8 bits are too few for the inverse of a tensor.
 void quotient(Context& context) {
     const Reference left = variable_input(context, 0), right = variable_input(context, 1);
     const auto writer = [&](ValueId value) { return writer_of(context, value); };

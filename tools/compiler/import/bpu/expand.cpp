@@ -13,7 +13,7 @@
 
 namespace overtake::compiler {
 
-// A value with one element along an axis of the device repeats it everywhere.
+// Imports an Expand.  It repeats the element of an axis of the device that has one element.
 void bpu_expand(Context& context) {
     Reference input = variable_input(context, 0);
     const Shape shape = expanded_shape(context, input.shape);

@@ -63,7 +63,7 @@ ValueId reshaped(Context& context, const Reference& reference, Order order) {
     if (value.fits_device() && lay_out(wanted, order))
         if (const auto permutation = image_permutation_of_same(value, wanted))
             return add_permute(context, reference.value, std::move(wanted), *permutation);
-    // The data moves to the CPU for it just as it would if the reader ran there.
+    // The CPU reshapes the value.  The data would move to the CPU, too, if the reader ran there.
     if (is_expensive(context.node->op_type()))
         return in_order(context, {with_own_shape(context, reference), reference.shape}, order);
     refuse(context, "reshaping " + to_text(value.shape) + " to " + to_text(reference.shape) +

@@ -40,8 +40,8 @@ op::Pad padding_on_device(const Context& context) {
 
 } // namespace
 
-// Imports a Pad.  Nothing looks at what negative pads cut off, so that is a slice, and the rest is
-// padded.
+// Imports a Pad.  A slice cuts off the elements of negative pads, on which no other element
+// depends.  Then the rest is padded.
 void bpu_pad(Context& context) {
     const Reference input = variable_input(context, 0);
     const std::size_t rank = input.shape.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where an axis of ONNX lies on the device, and parts of tensors along one.
+// The axis of the device for an axis of ONNX, and parts of tensors along an axis.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ void add_slice(Context& context, ValueId input, const std::array<Stretch, 3>& st
 Reference joined(Context& context, const std::vector<Reference>& parts, std::size_t axis,
                  const std::string& name);
 
-/// A part of one axis, as a value of its own.
+/// Returns a part of one axis, as a value of its own.
 Reference stretch_of(Context& context, const Reference& input, std::size_t axis, std::int64_t first,
                      std::int64_t count, const std::string& name);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where on the CPU.
+// The operator Where on the CPU.
 #include "compiler/import/cpu/operators.hpp"
 
 #include "compiler/import/context.hpp"

@@ -11,7 +11,7 @@
 namespace overtake::compiler {
 
 /// Returns the padding before each axis of a window, in whatever way the node gives it.  `sizes`
-/// are the sizes of what the windows look at, `counts` the numbers of windows.
+/// are the sizes of the tensor under the windows, `counts` the numbers of windows.
 std::vector<std::int64_t> padding_of(const Context& context,
                                      const std::vector<std::int64_t>& extents,
                                      const std::vector<std::int64_t>& strides, const Shape& sizes,
