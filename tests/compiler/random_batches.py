@@ -5,7 +5,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-# The constant input that says which shape comes out.
+# The constant input that gives the shape of the output.
 _SHAPE_INPUTS = {"Reshape": 1, "Resize": 3}
 # The steps of these operators are images in such a network, or their constants name an image.
 _MIXING = {"CumSum", "GRU", "LSTM", "RNN", "ScatterElements", "Trilu"}

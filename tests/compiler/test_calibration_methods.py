@@ -116,8 +116,8 @@ class Methods(Compiled):
 
 
 class Ranges(Compiled):
-    """Tests ranges of tensors that a function reads: they reach as far as the function tells values
-    apart."""
+    """Tests ranges of tensors that a function reads: they reach as far as the function gives different
+    results."""
 
     def nearness(self, nodes, inputs, constants, method):
         random = np.random.default_rng(5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""overtake compile --config: every key works, or a line says what is done instead or what is wrong."""
+"""overtake compile --config: every key works, or a line names the substitute or the fault."""
 
 import os
 import shutil

@@ -9,7 +9,7 @@
 
 namespace overtake::command {
 
-/// Adds the options of overtake compile that say from which samples ranges are chosen, and how.
+/// Adds the options of overtake compile for the samples and the method by which ranges are chosen.
 void add_calibration(CLI::App& command, const std::shared_ptr<compiler::CompileOptions>& options);
 
 } // namespace overtake::command

@@ -14,7 +14,7 @@
 
 namespace overtake::command {
 
-/// How long a request of run and perf may be in flight on an embedded device.
+/// The time for which a request of run and perf may be in flight on an embedded device.
 constexpr std::uint64_t longest_run_ns = 600'000'000'000;
 
 void add_calibrate(CLI::App& app, int& status);

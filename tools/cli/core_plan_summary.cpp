@@ -50,7 +50,7 @@ private:
         return static_cast<double>(one) / static_cast<double>(std::max<std::uint64_t>(other, 1));
     }
 
-    // Returns what each core runs: its FCs and their time.
+    // Returns, for each core, its FCs and their time.
     Json cores() const {
         std::vector<std::size_t> fcs(plan_.profiles.size());
         std::vector<double> us(plan_.profiles.size());

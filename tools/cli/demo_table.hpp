@@ -23,7 +23,7 @@ void print_measured(const RowResult& result);
 /// explain; nothing if there are no such rows.
 void print_disturbed(const DemoResults& results);
 
-/// Prints the signs of a busy machine, if there are any, and what to do.
+/// Prints the signs of a busy machine, if there are any, and the remedy.
 void print_busy(const DemoResults& results);
 
 } // namespace overtake::command

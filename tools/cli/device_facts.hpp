@@ -16,7 +16,7 @@
 
 namespace overtake::command {
 
-/// The settings of a device; what is not known is empty or 0.
+/// The settings of a device; a setting that is not known is empty or 0.
 struct DeviceFacts {
     std::string path;    ///< path of the device's node; empty: embedded
     std::string backend; ///< as Device::backend(); empty: the device is not open
@@ -47,7 +47,7 @@ unsigned mode_number(const std::string& mode);
 /// A node below /dev/accel, whether this process may open it or not.
 struct Node {
     DeviceFacts facts;  ///< from sysfs, except the backend
-    std::string driver; ///< from sysfs; empty if sysfs does not say
+    std::string driver; ///< from sysfs; empty if sysfs does not name it
     std::string owner, group;
     unsigned permissions = 0; ///< as chmod takes them
     bool is_usable = false;
@@ -76,15 +76,15 @@ std::optional<DeviceServer> find_server();
 /// Returns the rules of a node, from sysfs.
 DeviceRules rules_of_node(const std::string& path, const std::filesystem::path& sys = "/sys");
 
-/// Returns the name of a node's profile, from sysfs; empty if sysfs does not say.
+/// Returns the name of a node's profile, from sysfs; empty if sysfs does not name it.
 std::string profile_of_node(const std::string& path, const std::filesystem::path& sys = "/sys");
 
 /// Returns the profiles of a node's cores, from sysfs; empty if all are the same, or if sysfs does
-/// not say.
+/// not name them.
 std::vector<std::string> unlike_profiles_of_node(const std::string& path,
                                                  const std::filesystem::path& sys = "/sys");
 
-/// Returns the nodes in `dev`/accel, by number, with what `sys` says about them.
+/// Returns the nodes in `dev`/accel, by number, with the facts that `sys` has about them.
 std::vector<Node> find_nodes(const std::filesystem::path& dev = "/dev",
                              const std::filesystem::path& sys = "/sys");
 

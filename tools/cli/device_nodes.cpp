@@ -60,7 +60,7 @@ void read_owner(Node& node) {
     node.permissions = status.st_mode & 07777;
 }
 
-/// Returns what helps a user who may not open the node.
+/// Returns the remedy for a user who may not open the node.
 std::string remedy(const Node& node) {
     constexpr unsigned group_may = S_IRGRP | S_IWGRP;
     if ((node.permissions & group_may) == group_may && node.group != "root")

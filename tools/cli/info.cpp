@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake info: prints what a model file contains.
+// overtake info: prints the contents of a model file.
 #include <filesystem>
 #include <memory>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake metrics: what the devices report about themselves, for Prometheus.
+// overtake metrics: prints the metrics of the devices, for Prometheus.
 #include <algorithm>
 #include <chrono>
 #include <memory>

@@ -23,7 +23,7 @@ public:
 
     /// Makes a directory for some of the files, and its missing parents.
     void make_directory(const std::filesystem::path& directory);
-    /// Adds a file with what `write` writes now.
+    /// Adds a file with the text that `write` writes during the call.
     void add(const std::string& path, const std::function<void(std::ostream&)>& write);
     /// Puts the files in their places one after the other, replacing existing files.
     void commit();

@@ -81,7 +81,7 @@ void stop_on_signals() {
     sigaction(SIGTERM, &action, nullptr);
 }
 
-/// Checks what CLI11 cannot check by itself.
+/// Checks the options that CLI11 cannot check by itself.
 void check_usage(const CLI::App& command, const PerfOptions& options, const std::string& node) {
     check_embedded_options(command, node);
     check_core_limit(options.core_limit, options.load.task.priority);

@@ -93,7 +93,8 @@ std::vector<CpuLayout> layouts_to_try(const Model& model, Json& notes) {
     return layouts;
 }
 
-/// Returns the settings, the default first. `notes` says what is left out.
+/// Returns the settings, the default first. `notes` gets the reasons for settings that are left
+/// out.
 std::vector<TrySetting> settings_for(const Model& model, const Device& device, Json& notes) {
     const auto& segments = ModelContents::of(model).segments;
     const bool has_device = std::ranges::any_of(segments, &Segment::on_bpu);

@@ -12,9 +12,9 @@
 
 namespace overtake::command {
 
-/// Gives an embedded device the cores that the first model with a plan for several cores wants, if
-/// their profiles are built in. Without such a model, or if the device names its cores, it stays as
-/// it is.
+/// Gives an embedded device the cores of the first model that has a plan for several cores, if
+/// their profiles are built in. Without such a model, or if the device names its cores, `embedded`
+/// stays unchanged.
 void give_plan_cores(EmbeddedOptions& embedded,
                      std::span<const std::shared_ptr<const Model>> models);
 

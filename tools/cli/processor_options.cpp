@@ -98,7 +98,7 @@ load_models(Engine& engine, std::span<const std::shared_ptr<const Model>> models
             loaded[i] = engine.load(models[i], times);
             is_used = true;
         }
-        if (!is_used) // the library reports what differs
+        if (!is_used) // the library reports the difference
             engine.load(*nearest(models, times.model_name()), times);
     }
     for (std::size_t i = 0; i < models.size(); i++)

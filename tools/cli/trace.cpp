@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake trace: prints what happens on a device, a line for each event.
+// overtake trace: prints the events of a device, a line for each.
 #include <algorithm>
 #include <cstdio>
 #include <memory>

@@ -52,9 +52,10 @@ public:
     /// Returns the trial that `make` makes, compared with float.  Adds it to the report as `what`,
     /// or as the number of nodes that it changes.  A large network with many samples is compared
     /// over some of them first, spread evenly.  It is compared over all samples if its cosines over
-    /// some reach the accuracy, since a few decisions say too little.  Samples of a sequence are
-    /// all compared, as each follows from those before it.  Returns nothing if `make` does. Returns
-    /// nothing, and adds the refusal to the report, if `make` throws or lacks memory.
+    /// some reach the accuracy, since a few decisions are too little evidence.  Samples of a
+    /// sequence are all compared, as each follows from those before it.  Returns nothing if `make`
+    /// does.  Returns nothing, and adds the refusal to the report, if `make` throws or lacks
+    /// memory.
     std::optional<Trial> attempt(const std::string& what, const Make& make);
 
     std::function<void(double)> step(std::string what) const;

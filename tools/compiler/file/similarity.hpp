@@ -95,9 +95,10 @@ public:
     double share() const;
 
     /// Returns the share of equal decisions to be expected over other data, 0..1.  A few decisions
-    /// that are all equal say little of others.  So DecisionLeads::others() compares the leads of
-    /// each decision that are no ties with the errors of all decisions.  Returns NaN with more than
-    /// `most_estimated` decisions, as share() says more then, and if no decision has a lead.
+    /// that are all equal are little evidence for others.  Therefore, DecisionLeads::others()
+    /// compares the leads of each decision that are no ties with the errors of all decisions.
+    /// Returns NaN with more than `most_estimated` decisions, for which share() is better evidence,
+    /// and if no decision has a lead.
     double expected_share() const;
 
     static constexpr std::size_t most_estimated = 1000;

@@ -21,8 +21,8 @@ void limit_onednn();
 /// good.  Only programs call this function, not libovertake.
 void keep_no_primitives();
 
-/// Returns "oneDNN 2.6.3", say: another version may add the products of a convolution in another
-/// order, and so give calibration, and scales, other last bits.
+/// Returns the name and version, such as "oneDNN 2.6.3".  Another version may add the products of a
+/// convolution in another order, and therefore give calibration, and scales, other last bits.
 std::string onednn_version();
 
 } // namespace overtake::compiler

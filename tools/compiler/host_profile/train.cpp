@@ -53,8 +53,8 @@ double sum_of(const std::vector<double>& coefficients, const CostSample& sample)
                               0.0);
 }
 
-// Fits two sums, of arithmetic and traffic, say.  The greater one is the price.  The fit begins
-// with the samples in two sets; then each sample goes to the sum that prices it.
+// Fits two sums, such as those of arithmetic and traffic.  The greater one is the price.  The fit
+// begins with the samples in two sets; then each sample goes to the sum that prices it.
 CostFormula two_sums(Samples first, Samples second, const Samples& all, std::size_t features) {
     CostFormula best;
     double least = INFINITY;

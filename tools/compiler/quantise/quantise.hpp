@@ -11,7 +11,7 @@
 
 namespace overtake::compiler {
 
-/// A positive real number as multiplier / 2^shift, as the instruction set wants it.
+/// A positive real number as multiplier / 2^shift, the form of the instruction set.
 struct FixedScale {
     std::uint32_t multiplier;
     std::uint32_t shift;
