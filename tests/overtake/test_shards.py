@@ -49,6 +49,11 @@ class Shards(CommandTest):
                     self.assertEqual(self.succeed("sweep-merge", *files), whole)
                     self.assertEqual(self.succeed("sweep-merge", *reversed(files)), whole)
 
+    def test_times_keep_the_unit_of_the_scenario(self):
+        self.write({**SCENARIO, "time_unit": "ns"})
+        whole = self.succeed("sim", self.scenario, "--sweep", SWEEP)
+        self.assertEqual(self.succeed("sweep-merge", *self.run_shards(2, "--sweep", SWEEP)), whole)
+
     def test_a_file_is_written_whole(self):
         whole = self.succeed("sim", self.scenario, "--sweep", SWEEP, "--json")
         files = self.run_shards(3, "--sweep", SWEEP, "--json")
@@ -115,7 +120,7 @@ class Shards(CommandTest):
         for text, why in [
                 ("", "is not a shard, or damaged"), ("{}", "is not a shard; name files that"), ("[]", "is not a shard;"),
                 (two.read_text(encoding="utf-8")[:-100], "is not a shard, or damaged; run that shard again"),
-                (json.dumps({**whole, "overtake_shard": 2}), "is a shard of another version"),
+                (json.dumps({**whole, "overtake_shard": 3}), "is a shard of another version"),
                 (json.dumps({**whole, "shard": 3}), "is not a shard, or damaged"),
                 (json.dumps({**whole, "shard": 0}), "is not a shard, or damaged"),
                 (json.dumps({**whole, "points": whole["points"][1:]}), "is damaged: not all of its points are there"),

@@ -62,7 +62,12 @@ void Pictures::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
 void Pictures::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,
                            std::uint64_t end) {
     last_end_ = std::max(last_end_, end);
-    if (in_window(time, end) && keeps_more())
+    if (!in_window(time, end))
+        return;
+    // The density that is drawn instead shows FCs alone.
+    if (timeline_.fcs.size() + timeline_.cpu.size() >= most_drawn && !density_.empty())
+        overflowed_ = true;
+    if (keeps_more())
         timeline_.cpu.push_back({.task = name_of(task),
                                  .tag = task.serial,
                                  .segment = segment,

@@ -31,17 +31,18 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Percentiles, p50, p90, p99, p99_9, max, mean,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClassSummary, name, tasks, cancelled, dropped, preemptions,
                                    latency, slo, slo_met, slo_missed, throughput, turnaround,
                                    latency_sum, queued, worker, cpu, running, blocked_by,
-                                   preempted_by, over)
+                                   preempted_by, over, tick_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrioritySummary, priority, tasks, latency)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CoreSummary, utilisation, fcs_high, fcs_normal, gap, gap_filled)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Summary, from, to, fcs, antt, stp, classes, priorities, cores)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Summary, from, to, fcs, antt, stp, classes, priorities, cores,
+                                   tick_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Presentation, json, columns)
 
 namespace {
 
 using nlohmann::json;
 
-constexpr unsigned format_version = 1;
+constexpr unsigned format_version = 2;
 
 /// Returns the description of the experiment, which all shards must have in common.
 json identity_of(const Experiment& experiment, const std::string& version) {
