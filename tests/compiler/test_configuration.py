@@ -404,6 +404,14 @@ class Refusals(Case):
         for reason in reasons:
             self.assertIn(reason, stderr)
 
+    def test_a_file_without_its_option(self):
+        path = self.directory / "config.yaml"
+        path.write_text("model_parameters:\n  onnx_model: m.onnx\n")
+        result = overtake("compile", path)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("config.yaml: not an ONNX model; give a configuration file with -c",
+                      result.stderr)  # fmt: skip
+
     def test_unknown_keys_name_the_nearest(self):
         for group, key, nearest in (
             ("compiler_parameters", "max_time_per_fcs", "max_time_per_fc"),

@@ -59,6 +59,10 @@ void refuse_other_files(const std::string& path, std::ifstream& file) {
         throw CompileError(path, "is an array; name an ONNX file, and samples with --calibration");
 }
 
+bool is_configuration(const std::string& path) {
+    return path.ends_with(".yaml") || path.ends_with(".yml");
+}
+
 onnx::ModelProto parse(const std::string& path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error))
@@ -74,7 +78,9 @@ onnx::ModelProto parse(const std::string& path) {
     coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
     onnx::ModelProto model;
     if (!model.ParseFromCodedStream(&coded) || !model.has_graph())
-        throw CompileError(path, "not an ONNX model; is the file whole?");
+        throw CompileError(path, is_configuration(path)
+                                     ? "not an ONNX model; give a configuration file with -c"
+                                     : "not an ONNX model; is the file whole?");
     return model;
 }
 
