@@ -114,7 +114,8 @@ const struct ovt_sched_policy *ovt_sched_policy_find(const char *name);
  * @slots: slots of each queue on each core
  * @task_limit: greatest number of dispatched tasks of a queue
  * @workers: CPU workers of a process that has no number of its own
- * @threshold_percent: percent of the next BPU segment's time, by which an inserted task may be late
+ * @threshold_percent: an inserted task may be late by less than this percentage of the time of the
+ *	next BPU segment
  * @overdue_min_time: time that a CPU segment may wait for a worker, and then run; it may take
  *	@overdue_factor times its estimate if that is longer.  0: any time.  All CPU segments of a
  *	task together may take twice such a limit for their sum, see ovt_sched_cpu_allowance()
