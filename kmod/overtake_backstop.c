@@ -18,7 +18,8 @@
 #include "overtake_workqueues.h"
 
 #define BACKSTOP_PERIOD		HZ
-/* Looks in a row without a step after which a core is reset.  They are counted, not timed: a
+/*
+ * Looks in a row without a step after which a core is reset.  They are counted, not timed: a
  * machine that was suspended or starved must not look like a stuck core.
  */
 #define BACKSTOP_LOOKS		20u
@@ -62,7 +63,7 @@ static void recover_wakeup(struct overtake_core *core)
 
 /*
  * Does work that was due at the last look already: its interrupt was lost.  The manual clock has no
- * interrupts: work that is due is done by the process that steps the clock, or here.
+ * interrupts: the process that steps the clock does the work that is due, or this function.
  */
 static void recover_interrupt(struct overtake_device *device)
 {

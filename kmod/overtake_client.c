@@ -119,8 +119,8 @@ void overtake_context_put(struct overtake_context *context)
 /*
  * Returns a context with a reference for the caller, or NULL.  A dead context is still found.
  *
- * It takes no lock of the client: thousands of its threads may call this at the same time, and none
- * of them may sleep where no signal reaches it.
+ * Takes no lock of the client: thousands of its threads may call this at the same time, and none of
+ * them may sleep where no signal reaches it.
  */
 struct overtake_context *overtake_context_find(struct overtake_client *client, u32 id)
 {
@@ -134,7 +134,7 @@ struct overtake_context *overtake_context_find(struct overtake_client *client, u
 	return context;
 }
 
-/* The calling thread is about to sleep for @context, as one of @sleepers; 0 or -ENOSPC. */
+/* Counts the calling thread, which is about to sleep, in @sleepers.  Returns 0 or -ENOSPC. */
 int overtake_context_add_sleeper(struct overtake_context *context, atomic_t *sleepers)
 {
 	if (atomic_inc_return(sleepers) <= OVERTAKE_MAX_WAITERS)

@@ -27,7 +27,7 @@ void overtake_clock_set_timer_locked(struct overtake_device *device, u64 time_ns
 	/* A timer that fires early or in vain does no harm, so it is never cancelled here. */
 	if (time_ns == OVT_TIME_NEVER || time_ns >= KTIME_MAX)
 		return;
-	/* It fires early enough, and then sets the next time.  Each job has a deadline: usual. */
+	/* The queued timer fires early enough, and run_locked() then sets the next time. */
 	if (hrtimer_is_queued(&device->timer) && device->timer_ns <= time_ns)
 		return;
 	device->timer_ns = time_ns;
@@ -37,8 +37,8 @@ void overtake_clock_set_timer_locked(struct overtake_device *device, u64 time_ns
 /*
  * overtake_clock_kick_soon_locked - overtake_host_kick() from under a fence's lock
  *
- * Nothing may be delivered under a fence's lock: the timer does it as soon as interrupts are on
- * again, or the resume after a suspend does.  Called under the device lock.
+ * Nothing may be delivered under a fence's lock: the timer delivers as soon as interrupts are on
+ * again, or the resume does after a suspend.  Called under the device lock.
  */
 void overtake_clock_kick_soon_locked(struct overtake_device *device)
 {

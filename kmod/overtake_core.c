@@ -33,8 +33,8 @@
 
 /*
  * A core's thread is an ordinary task, so that FCs have no precedence over other programs' work,
- * unless HIGH work needs it: its context was made with CAP_SYS_NICE.  That work may be the NORMAL
- * FC that a HIGH FC waits for.
+ * unless a HIGH FC runs or waits: its context was created with CAP_SYS_NICE.  While it waits, the
+ * NORMAL FC that runs has this precedence, too.
  */
 #define NICE_NORMAL		0
 #define NICE_HIGH		-10
@@ -152,7 +152,7 @@ static void report_cost(struct overtake_core *core)
 	overtake_host_go_on(device, more);
 }
 
-/* True if there is another one to execute. */
+/* Executes the FC that @core has taken.  Returns true if the core has taken another one. */
 static bool execute_fc(struct overtake_core *core)
 {
 	bool signalling = dma_fence_begin_signalling();
@@ -181,7 +181,7 @@ static bool execute_fc(struct overtake_core *core)
 	return taken;
 }
 
-/* True if there is an FC to execute.  @woken: the thread was woken for one. */
+/* Returns true if there is an FC to execute.  @woken: the thread was woken for one. */
 static bool take_fc(struct overtake_core *core, bool woken)
 {
 	struct overtake_device *device = core->device;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The core limit and the NORMAL floor of each core, which say when HIGH FCs overtake NORMAL ones.
- * The rule itself is in firmware-sim/hw/arbiter.c; this file lets users set its numbers.
+ * The core limit and the NORMAL floor of each core, which determine when HIGH FCs overtake NORMAL
+ * ones.  The rule itself is in firmware-sim/hw/arbiter.c; this file lets users set its numbers.
  *
  * The administrator sets both.  Contexts with a right to priority 255 may ask for a tighter limit
  * while they live.  Commands bring both to the cores; room for the commands is reserved first.
@@ -14,12 +14,12 @@
 #include "host/limits.h"
 
 /*
- * overtake_core_limits_update_locked - tell the cores which core limit is in force
+ * overtake_core_limits_update_locked - give the cores the core limit that is in force
  * @slots: command slots that the caller reserved for it; all are used or given back
  * @by_pid: process whose context came or went, 0 = the administrator; in trace events
  *
- * It is the lowest positive number of those that the administrator set and that live contexts ask
- * for.  Called under the device lock.
+ * The limit in force is the lowest positive one of those that the administrator set and that live
+ * contexts ask for.  Called under the device lock.
  */
 void overtake_core_limits_update_locked(struct overtake_device *device, u32 slots, u32 by_pid)
 {

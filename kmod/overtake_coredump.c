@@ -402,7 +402,7 @@ static void dump_work(struct work_struct *work)
 
 	if (text) {
 		length = print_snapshot(snapshot, text, TEXT_BYTES);
-		/* Its owner is the kernel now. */
+		/* The kernel takes over @text. */
 		dev_coredumpv(device->drm.dev, text, length, GFP_KERNEL);
 	}
 	overtake_lock(device);

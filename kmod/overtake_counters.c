@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters of cores: exact, and coarse for callers whom others' work does not concern.
+ * Counters of cores: exact for callers with CAP_PERFMON, coarse for all others.
  *
  * A process without the right to look at the whole system (CAP_PERFMON) sees coarse counters, by
  * the rule of firmware-sim/host/coarse.h.  All processes see these in sysfs, which does not know
@@ -126,7 +126,7 @@ static void count_device_locked(struct overtake_device *device,
 	};
 }
 
-/* Returns a mean of the numbers that are shown of the cores: it reveals nothing beyond these. */
+/* Returns a mean of the numbers shown for the cores, beyond which it reveals nothing. */
 static u64 mean_busy_us(const struct overtake_coarse *coarse, u32 cores)
 {
 	u64 sum_ns = 0;
@@ -163,7 +163,7 @@ static void take_ratio(struct coarse_core *core, u64 windows)
 }
 
 /*
- * overtake_coarse_roll_locked - take the values that strangers see, if a period has begun
+ * overtake_coarse_roll_locked - take the coarse values, if a period has begun
  *
  * Called before anything changes the counters, so that the values are those of the instant at which
  * the period began.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counters of cores: exact, and coarse for callers whom others' work does not concern. */
+/* Counters of cores: exact for callers with CAP_PERFMON, coarse for all others. */
 #ifndef OVERTAKE_COUNTERS_H
 #define OVERTAKE_COUNTERS_H
 
@@ -7,7 +7,7 @@
 
 #include "overtake_drv.h"
 
-/* Steps of the coarse counters that strangers see, beside those of host/coarse.h. */
+/* Steps of the coarse counters, beside those of host/coarse.h. */
 #define OVERTAKE_COARSE_BYTES		((u64)SZ_1M) /* each open file, rounded up: 0 is none */
 #define OVERTAKE_COARSE_COMMANDS	1024u /* the device, rounded down */
 
@@ -16,7 +16,7 @@
  * @busy_ns: device time spent on FCs that have ended
  * @fcs: FCs that have ended, by ring
  * @preemptions: times that a HIGH FC went ahead of a NORMAL job that had begun
- * @faults: jobs ended by a fault
+ * @faults: FCs that ended by a fault of any kind
  * @resets: resets of this core
  * @hangs: FCs ended by the watchdog or their clock
  * @queue: FCs that run, are committed or wait at the moment

@@ -234,7 +234,7 @@ void overtake_context_kill(struct overtake_context *context)
 	overtake_host_kick(device);
 }
 
-/* The device is going away. */
+/* Kills all contexts of a device that is going away. */
 void overtake_contexts_kill_all(struct overtake_device *device)
 {
 	struct overtake_context *context;
@@ -302,7 +302,7 @@ int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm
 		drm_dbg(drm, "CONTEXT_CREATE: no queue of tasks where cores are unlike\n");
 		return -EOPNOTSUPP;
 	}
-	/* The right travels with the file from here on: no check when a job is submitted. */
+	/* The file has the right from here on: submissions do not check the capability. */
 	if (args->max_priority == OVERTAKE_PRIORITY_HIGH && !capable(CAP_SYS_NICE))
 		return -EPERM;
 	context = context_alloc(client, args);

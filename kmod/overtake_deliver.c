@@ -115,7 +115,7 @@ void overtake_deliver_readable_locked(struct overtake_client *client)
 		overtake_client_put(client); /* it has one already, so this is not the last */
 }
 
-/* All that has ended has been delivered. */
+/* Whether all jobs that ended are delivered. */
 bool overtake_delivered_locked(const struct overtake_device *device)
 {
 	lockdep_assert_held(&device->lock);
@@ -168,7 +168,7 @@ static void finish_locked(struct overtake_job *job)
 		overtake_job_put(job);
 		return;
 	}
-	/* For each context: jobs of a dead one may still count for the file until forgotten. */
+	/* Not client->ended_count: dead contexts may still have jobs in it. */
 	if (list_empty(&context->ended))
 		overtake_deliver_readable_locked(client);
 	list_add_tail(&job->collect_link, &context->ended);
@@ -385,7 +385,7 @@ static void wake_work(struct work_struct *work)
 	overtake_client_put(client);
 }
 
-/* Puts the wake-up off if the pause of the one before it is not over.  True: it comes later. */
+/* Returns true if the wake-up is put off, since the pause after the last one is not over. */
 static bool put_off(struct overtake_client *client)
 {
 	unsigned long pause;

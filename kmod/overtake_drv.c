@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module, its devices, and what user space opens. */
+/* The module, its devices, and the files that user space opens. */
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
@@ -319,9 +319,9 @@ static const struct file_operations overtake_fops = {
 };
 
 /*
- * Makes the buffer a dma-buf, whose reservation object others look at.  It is made ready for them
- * before DRM takes a lock that all exports and imports of the device need.  Jobs that wait in a
- * plug now have fences, which must be signalled in bounded time: the plug is flushed.
+ * Makes the buffer a dma-buf, whose reservation object others look at.  The object is made ready
+ * for them before DRM takes a lock that all exports and imports of the device need.  Jobs that wait
+ * in a plug now have fences, which must be signalled in bounded time: the plug is flushed.
  */
 static int prime_handle_to_fd(struct drm_device *drm, struct drm_file *file, u32 handle, u32 flags,
 			      int *fd)

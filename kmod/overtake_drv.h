@@ -108,7 +108,7 @@ struct overtake_core {
  * @queue_timeout_ns: default of the time that a job may be in flight
  * @deadline_max_ns: greatest time that a job may be in flight: others wait for its fence
  * @simd: FCs are executed with vector instructions where that is possible
- * @simd_level: which ones
+ * @simd_level: the vector instructions that FCs may use
  * @ban: how much harm a context may do before it is banned
  * @inject: faults to be injected, as text
  * @manual_clock: the device starts with the manual clock
@@ -187,7 +187,7 @@ static inline u64 overtake_watchdog_cycles(const struct overtake_settings *setti
  * @longest_hold_ns: longest hold of @lock since measuring began
  * @longest_holder: address of the code that ended the longest hold
  * @bans: contexts that were banned
- * @coarse: coarse counters, for strangers
+ * @coarse: coarse counters, for sysfs and callers without CAP_PERFMON
  * @history: the last FCs and events
  * @inject: faults on demand
  * @service: the tasks of all processes
@@ -260,7 +260,7 @@ struct overtake_device {
 #define to_overtake_device(dev)	container_of(dev, struct overtake_device, drm)
 
 /**
- * struct overtake_usage - what the jobs of an open file used of a core
+ * struct overtake_usage - the use of a core by the jobs of an open file
  * @jobs: jobs that ended
  * @fcs: FCs that ended, by ring
  * @busy_ns: device time of the FCs that ended, by ring
@@ -330,7 +330,7 @@ struct overtake_plug {
  * struct overtake_client - an open file
  * @ref: held by the file, by each of its buffers and by each context
  * @device: held by a drm_device reference
- * @user: who opened the file
+ * @user: the user who opened the file
  * @id: DRM's client id, in trace events
  * @tgid: process that opened the file, in trace events
  * @comm: name of the process when it opened the file
@@ -356,7 +356,7 @@ struct overtake_plug {
  * @news_count: contexts with events of tasks; device lock
  * @job_count: sum of overtake_context.job_count, and tasks that hold command slots; device lock
  * @plug: its replays that are yet to be published
- * @usage: what it used of each core
+ * @usage: its use of each core
  */
 struct overtake_client {
 	struct kref ref;
@@ -422,7 +422,7 @@ struct overtake_client {
  * @harm: harm that its jobs have done lately; see overtake_faults.c
  * @banned: no job or task is admitted any more, since @harm was too much
  * @ban_work: ends the jobs and tasks of a banned context
- * @free_work: frees the context when the last reference has gone; that may happen in any context
+ * @free_work: frees the context, whose last reference may be dropped where sleeping is forbidden
  * @rcu: for overtake_context_find()
  * @turns: turns of the firmware, one for each core of a fair device, else none
  */
@@ -506,7 +506,7 @@ static inline bool overtake_bo_is_private(const struct drm_gem_object *object)
 	return !object->import_attach && !READ_ONCE(overtake_bo_of(object)->is_shared);
 }
 
-/* A buffer of this device is always charged; an import is charged soon after it has a handle. */
+/* Whether @object is charged.  Buffers of this device always are; imports, soon after a handle. */
 static inline bool overtake_bo_is_charged(const struct drm_gem_object *object)
 {
 	return smp_load_acquire(&overtake_bo_of(object)->client); /* with charge_import() */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The chain of extensions of a submission: each is read once, and passed to the file for it. */
+/* The chain of extensions of a submission: each is read once, and passed to its source file. */
 #include <linux/uaccess.h>
 
 #include "overtake_extension.h"
@@ -23,7 +23,7 @@ static int parse_placement(struct overtake_job *job, const struct drm_overtake_s
 							 client->device->settings.cores));
 	if (ret)
 		return ret;
-	/* If the answer cannot be stored, the job is refused, while that is possible. */
+	/* A job whose answer cannot be stored is refused now: later it could not be. */
 	if (put_user(0, &user->core))
 		return -EFAULT;
 	job->open_cores = placement.cores;

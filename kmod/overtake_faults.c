@@ -2,7 +2,7 @@
 /*
  * Contexts whose jobs do harm, again and again.
  *
- * The firmware has the rule for harm, and for too much of it (fw/ban.h).  Too much are ban_offences
+ * The firmware has the rule for harm, and for too much of it (fw/ban.h).  The limit is ban_offences
  * jobs that ended by their own fault, or ban_core_ms of core time lost to such jobs and to jobs
  * that had to be stopped, within ban_window_ms of device time from the first of them.  Then the
  * context is banned: its jobs in flight end with -ESHUTDOWN without a further FC, and each

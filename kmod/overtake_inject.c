@@ -19,7 +19,7 @@
  * device's debugfs directory; Documentation/fault-injection of the kernel explains them.
  *
  * Faults are injected here and in the host, through the core's registers and descriptors.  The
- * firmware does not know: each fault is to it like the real one.
+ * firmware cannot tell an injected fault from a real one.
  */
 #include <linux/cleanup.h>
 #include <linux/dcache.h>
@@ -74,7 +74,7 @@ static void init_rules(struct overtake_inject *inject)
 	}
 }
 
-/* Commas separate the devices of a module parameter. */
+/* Parses numbers joined by '/': commas separate the devices of a module parameter. */
 static int parse_rule(struct fault_attr *rule, char *text)
 {
 	const char *at = text;
@@ -85,7 +85,7 @@ static int parse_rule(struct fault_attr *rule, char *text)
 		at++;
 	}
 	strreplace(text, '/', ',');
-	/* Of any other text the kernel would complain in its log. */
+	/* For any other text the kernel would write an error to its log. */
 	return numbers == 4 && setup_fault_attr(rule, text) ? 0 : -EINVAL;
 }
 

@@ -285,7 +285,7 @@ int overtake_job_add_scratch(struct overtake_job *job, u32 bytes)
 
 	if (!bytes)
 		return 0;
-	/* Not from the slab: a guard page is behind it, and no memory of strangers. */
+	/* Not from the slab: a guard page follows, and no memory of other clients. */
 	job->scratch = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	if (!job->scratch)
 		return -ENOMEM;
@@ -483,7 +483,7 @@ struct overtake_job *overtake_job_create(struct drm_file *file,
  * overtake_job_create_for_task - create the job of a segment, for overtake_job_start_locked()
  * @parts: a copy; if it has no part, the job is no group
  *
- * The rules are those of jobs.  The job has no fence: no buffer shows that it uses the buffer.
+ * The rules are those of jobs.  The job has no fence: no reservation object shows its uses.
  */
 struct overtake_job *overtake_job_create_for_task(struct overtake_context *context,
 						  const struct drm_overtake_submit *args,

@@ -80,7 +80,7 @@ int overtake_judge(struct overtake_client *client, struct ovt_verdict verdict)
 	return limit == OVERTAKE_LIMIT_COUNT ? error : overtake_refuse(client, limit, error);
 }
 
-/* Coarse for callers without CAP_PERFMON: a change by two shows the begin or end of one job. */
+/* Returns the command slots in use: exact, a change by two would show a job's begin or end. */
 static u64 used_commands(struct overtake_device *device)
 {
 	struct overtake_device_counters counters;

@@ -93,7 +93,7 @@ static int settle(struct overtake_device *device)
 	return wait_event_interruptible(device->idle, clock_is_settled(device));
 }
 
-/* Does what tasks choose at this instant.  Returns true if there was anything. */
+/* Carries out choices of tasks at this instant.  Returns true if there were any. */
 static bool let_tasks_choose(struct overtake_device *device)
 {
 	bool chose;
@@ -104,7 +104,7 @@ static bool let_tasks_choose(struct overtake_device *device)
 	return chose;
 }
 
-/* Does what cores choose at this instant, and what begins thereby. */
+/* Carries out the choices of cores at this instant, and the work that begins with them. */
 static int let_cores_choose(struct overtake_device *device)
 {
 	int ret;

@@ -47,7 +47,7 @@ static struct drm_gem_object *own_object(struct drm_device *drm, struct dma_buf 
 {
 	struct drm_gem_object *object;
 
-	/* Every GEM export has this, and a GEM object behind it. */
+	/* All GEM exports have this function, and a GEM object in priv. */
 	if (dmabuf->ops->release != drm_gem_dmabuf_release)
 		return NULL;
 	object = dmabuf->priv;

@@ -12,8 +12,8 @@
 #include "host/core_profile.h"
 
 /*
- * Counters are exact for callers that may look at the whole system, coarse for others.  All get the
- * core limit: they have to know it to overtake.
+ * Counters are exact for callers that may look at the whole system, coarse for others.  All
+ * callers get the core limit: they have to know it to overtake.
  */
 static void core_info(struct overtake_device *device, u32 core,
 		      struct drm_overtake_core_info *info)

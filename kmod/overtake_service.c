@@ -442,7 +442,7 @@ static bool close_some_locked(struct overtake_service *service)
 	return !list_empty(&service->idle);
 }
 
-/* Does some of what tasks do at this instant.  True if there was anything: there may be more. */
+/* Carries out some actions of tasks.  Returns true if there were any: there may be more. */
 bool overtake_service_settle_locked(struct overtake_device *device)
 {
 	lockdep_assert_held(&device->lock);
@@ -457,7 +457,7 @@ bool overtake_service_is_settled_locked(const struct overtake_device *device)
 	return list_empty(&device->service->abandoned);
 }
 
-/* Runs service mode whenever something may have happened.  True: there may be more to do. */
+/* Runs service mode after anything that may matter.  Returns true if there may be more to do. */
 bool overtake_service_run_locked(struct overtake_device *device)
 {
 	struct overtake_service *service = device->service;

@@ -275,7 +275,7 @@ static void show_context_locked(struct seq_file *file, struct overtake_context *
 	overtake_note_read_locked(client->device, 1 + shown);
 }
 
-/* Returns the place itself if there is something, else the next that has something; NULL: end. */
+/* Moves *@place on to the next place that has text, unless it has.  Returns NULL at the end. */
 static void *find_place(struct reader *reader, loff_t *place)
 {
 	struct overtake_device *device = reader->device;

@@ -2,7 +2,7 @@
 /*
  * The events of a process's tasks: CPU segments to be run, and ends.  Reporting the end of a task
  * collects the task.  A process has a list of its tasks with events.  The events wait there until
- * a call fetches them; nothing waits for the call.
+ * a call fetches them; neither a core nor another process waits for the call.
  */
 #include <linux/uaccess.h>
 #include <linux/wait.h>

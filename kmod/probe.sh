@@ -16,7 +16,7 @@ work=$result.probe
 mkdir -p "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# compiles BODY COMPILER [FLAG...]: as the body of a function; complaints go to $work/log
+# compiles BODY COMPILER [FLAG...]: compiles BODY as that of a function; messages go to $work/log
 compiles()
 {
 	cat > "$work/probe.c" <<- END

@@ -170,9 +170,9 @@ struct drm_overtake_device_info {
  * struct drm_overtake_service_info - settings for the tasks of all processes
  * @slots: out: the most tasks below priority 255 that may interleave on a core
  * @task_limit: out: the most tasks below priority 255 that may have begun and not ended
- * @threshold_percent: out: a task may exceed the rest of a gap by at most this percentage of the
+ * @threshold_percent: out: a task may exceed the rest of a gap by less than this percentage of the
  *                     time of the next BPU segment of the gap's owner
- * @share: out: 1: each process that waits and has no place of the task limit has one reserved
+ * @share: out: 1: places of the task limit are reserved for processes that wait and have none
  * @insert_max_time_ns: out: tasks shorter than this fill any gap
  * @wait_dispatch_time_ns: out: gaps longer than this take any task
  * @overdue_min_time_ns: out: a CPU segment is overdue if it waits for a worker, or then runs, for

@@ -26,7 +26,7 @@ extern "C" {
  * @fcs_high: out: number of FCs of the HIGH ring that ended
  * @fcs_normal: out: number of FCs of the NORMAL ring that ended
  * @preemptions: out: how often a HIGH FC went ahead of a NORMAL job that had begun
- * @faults: out: number of jobs that a fault ended
+ * @faults: out: number of FCs that ended with a fault of any kind
  * @resets: out: number of resets of this core
  */
 struct drm_overtake_core_info {

@@ -81,8 +81,8 @@ struct drm_overtake_record {
  * was posted).  ENOSPC: OVERTAKE_MAX_WAITERS threads wait for an instance already.
  *
  * A replay adds no fence to the reservation objects of buffers that were never exported, so the
- * memory statistics of the file do not call these buffers active.  BO_WAIT waits for the jobs of
- * replays, too.
+ * memory statistics of the file do not count these buffers as active.  BO_WAIT waits for the jobs
+ * of replays, too.
  */
 struct drm_overtake_replay {
 	__u64 bindings;

@@ -191,7 +191,7 @@ struct drm_overtake_task_events {
  * @pad: in: zero
  *
  * Fails with ENOENT if there is no such task, and with EINVAL for any other @status, or if the
- * device has not reported RUN_CPU for that segment, or it is done already.
+ * device has not reported RUN_CPU for that segment, or the process has reported its end before.
  */
 struct drm_overtake_task_cpu_done {
 	__u64 tag;

@@ -3,7 +3,7 @@
  * The rule by which a client's queue is closed when it has done too much harm.
  *
  * An offence is a job that ends by its own fault: a bad instruction, the watchdog, or the clock of
- * an FC.  A reset is no offence, nor is a cancel or a kill: it is not known whose fault that was.
+ * an FC.  A reset, a cancel or a kill is no offence: the firmware does not know whose fault it was.
  * The rule counts offences, and the time that cores have lost to them: a core that executes hung
  * FCs one after the other sees few offences and does nothing else.  An FC that was stopped in its
  * middle is no offence, since honest clients miss deadlines too, but its time counts as lost.
@@ -15,8 +15,8 @@
 
 /**
  * struct ovt_ban_rule - how much harm is too much
- * @offences: number of offences that is too much; 0: no harm is, lost time included
- * @lost_ns: lost time that is too much; 0: no time is
+ * @offences: number of offences that is too much; 0: no harm is too much, not even lost time
+ * @lost_ns: lost time that is too much; 0: no lost time is
  * @window_ns: device time within which harm adds up, counted from the first FC that did harm
  */
 struct ovt_ban_rule {

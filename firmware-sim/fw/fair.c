@@ -4,16 +4,16 @@
  *
  * On each core the contexts with ready NORMAL FCs are in a circle.  The first context has the turn,
  * and gives as many FCs as its allowance, which depends on the priority of the turn's first FC.
- * Then it goes to the end of the circle, or leaves if it has no ready FC; a context that comes
- * joins at the end.  So the FCs of other contexts, however many, delay a context by one allowance
- * each: docs/reference/scenarios.md, "Fair".
+ * Then the context goes to the end of the circle, or leaves it without a ready FC; a context that
+ * joins does so at the end.  So other contexts, however many FCs they have, delay a context by one
+ * allowance each: docs/reference/scenarios.md, "Fair".
  *
  * An FC gets its place in the ring when it is taken, and only FCs that are chosen or committed are
  * taken: a ring whose order was settled at arrival could not be fair to contexts that come later.
  * The ring is empty when FCs are taken, so it has room for all of them.
  *
- * The cost of a choice depends only on the FCs that are taken; arriving and leaving cost the same
- * for all.
+ * The cost of a choice depends only on the FCs that are taken.  A context joins or leaves a circle
+ * in constant time.
  *
  * A context that has used up a quota rests (fw/quota.c): its turns are in no circle.  Cores serve
  * other contexts, or stay idle.  After the rest its turns join the ends of the circles, and the
@@ -94,7 +94,7 @@ void ovt_fair_forget(struct ovt_fw *fw, struct ovt_fw_part *part)
 		leave_circle(turn);
 }
 
-/* Tells the arbiter whose turn it is. */
+/* Tells the arbiter the arrival of the job whose FC has the turn; 0: there is none. */
 void ovt_fair_announce(struct ovt_fw *fw, u32 core)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);
@@ -105,7 +105,7 @@ void ovt_fair_announce(struct ovt_fw *fw, u32 core)
 	ovt_core_write(ovt_fw_hw(fw, core), OVT_REG_NORMAL_NEXT, arrival);
 }
 
-/* Puts the FC whose turn it is into the ring. */
+/* Puts the first FC of the context that has the turn into the ring. */
 static void take_one(struct ovt_fw *fw, u32 core)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);
@@ -130,7 +130,7 @@ static void take_one(struct ovt_fw *fw, u32 core)
 	}
 }
 
-/* Commits the next FCs, at most @most, and at most what a ring holds, which is empty now. */
+/* Commits the next FCs: at most @most, and at most as many as the ring, now empty, can hold. */
 void ovt_fair_take(struct ovt_fw *fw, u32 core, u32 most)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);

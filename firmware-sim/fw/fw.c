@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The firmware's clockwork: instants in order of device time, and what happens in one.
+ * The firmware's clockwork: processes instants in order of device time, and each in its steps.
  *
  * No instant after the horizon is processed, since commands stamped until then may still come.  Nor
  * is an instant that depends on an FC whose end is not known yet or whose arithmetic is not done
  * yet: an FC that began at s may end at s + 1, and its end precedes everything else in its instant.
- * last_settled() below finds the last instant that does not.  In functional mode an FC ends when
- * its execution is over, which is never before an instant that was processed already.
+ * last_settled() below finds the last instant that depends on no such FC.  In functional mode an FC
+ * ends when its execution is over, which is never before an instant that was processed already.
  *
  * With this alone, a host that is slower than its model would keep its clients waiting: lags()
- * bounds that for commands, stretch_max_ns for all that happens on other cores.
+ * bounds the wait of commands, stretch_max_ns the wait of other cores.
  */
 #include "fw/internal.h"
 
@@ -139,7 +139,7 @@ static u64 last_settled(const struct ovt_fw *fw, u64 horizon_ns)
 	return last;
 }
 
-/* Returns when a stopped FC ends: now, but no later than its modelled end and what is settled. */
+/* Returns when a stopped FC ends: now, its modelled end or the last settled instant, the first. */
 static u64 stopped_end(const struct ovt_fw *fw, const struct ovt_fw_core *state, u64 now_ns)
 {
 	u64 end = now_ns < state->end_ns ? now_ns : state->end_ns;
@@ -158,12 +158,12 @@ void ovt_fw_executed(struct ovt_fw *fw, u32 core, u64 now_ns)
 	if (!state->running || state->executed)
 		return;
 	state->executed = 1;
-	/* The abort came when the last step was already over. */
+	/* The abort came after the last step. */
 	if (exec->abort && !exec->fault)
 		exec->fault = exec->abort;
 	if (fw->config.mode != OVT_MODE_FUNCTIONAL) {
 		settle_end(fw, core);
-		/* An FC that was stopped holds its core no longer. */
+		/* An aborted FC holds its core no longer. */
 		if (exec->abort && state->end_ns > fw->now_ns)
 			state->end_ns = fw->now_ns;
 		else if (exec->expired)
@@ -526,7 +526,7 @@ enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns)
 	if (!retire_ended(fw))
 		return OVT_ADVANCE_EVENTS;
 	end_windows(fw);
-	/* A command may have stopped what a core runs. */
+	/* A command may have stopped the FC that a core runs. */
 	return run_commands(fw, now_ns) && retire_ended(fw) ? OVT_ADVANCE_DONE :
 							      OVT_ADVANCE_EVENTS;
 }

@@ -21,23 +21,24 @@
  *	timer = ovt_fw_next(fw)			call ovt_fw_advance() again then
  *	unlock
  *
- * Time.  An instant is processed in the order: FCs end; windows of quotas end; commands in queue
- * order; idle cores choose, lowest first.  Instants are processed in order of device time, never
- * one later than the horizon passed in, and never one that depends on what a core has
- * not yet executed.  So the timeline of the timed modes does not depend on
- * when the host comes to call.  With an ordinary clock the horizon is now; a host whose clock
- * is stepped by hand passes the last instant before now, so that several arrivals of one
- * instant are all seen before a choice.
+ * Time.  An instant is processed in the order: FCs end; stages of groups open and windows of quotas
+ * end; commands in queue order; idle cores choose, lowest first.  Instants are processed in order
+ * of device time, never one later than the horizon passed in, and never one that depends on what a
+ * core has not yet executed.  So the timeline of the timed modes does not depend on the times of
+ * the host's calls.  With an ordinary clock the horizon is now; a host whose clock is stepped by
+ * hand passes the last instant before now, so that several arrivals of one instant are all seen
+ * before a choice.
  *
  * Host time.  A host that needs longer for an FC than the model says falls behind: device time
  * stops before the end of the FC that still executes, while clients go on.  Their commands
  * must not wait for that.  So once the timeline is more than lag_max_ns behind the horizon,
  * a command is taken at once, as of the last instant that is settled, whatever its stamp: cancels,
- * kills, resets and holds act in host time, and an arrival is stamped no later than the device can
- * honour it.  Commands keep their order, and each instant keeps its own.  The result is exactly
- * what the rules say for the stamps that were given.  Once the timeline is stretch_max_ns behind,
- * it no longer waits for an FC that executes: the FC ends when it has been executed, later than its
- * model says, which is counted.  Other cores go on.  A host that keeps up never comes to either.
+ * kills, resets and holds act in host time, and a job arrives at that settled instant.  Commands
+ * keep their order, and each instant keeps the order above.  The result is exactly what the rules
+ * give for the instants as of which the commands were taken.  Once the timeline is stretch_max_ns
+ * behind, it no longer waits for an FC that executes: the FC ends when it has been executed, later
+ * than its model says, which is counted.  Other cores go on.  A host that keeps up reaches neither
+ * bound.
  */
 #ifndef OVT_FW_H
 #define OVT_FW_H
@@ -213,13 +214,13 @@ struct ovt_command {
 
 enum ovt_event_type {
 	OVT_EVENT_ARRIVED,		/* job placed on @core; @fc_index FCs entered @ring */
-	OVT_EVENT_STARTED,		/* FC started: run the core's thread */
+	OVT_EVENT_STARTED,		/* FC started: wake the core's thread */
 	OVT_EVENT_PREEMPTED,		/* a HIGH FC starts between two FCs of NORMAL @job; fair: */
 					/* @job is only the job whose NORMAL FC was the last */
 	OVT_EVENT_DONE,			/* FC ended */
 	OVT_EVENT_FAULT,		/* FC ended by a fault; @job ends */
 	OVT_EVENT_HUNG,			/* FC ended by the watchdog or its clock; @job ends */
-	OVT_EVENT_ENDED,		/* job over; the firmware refers to it no more */
+	OVT_EVENT_ENDED,		/* job over; only a CANCEL in the queue refers to it */
 	OVT_EVENT_CANCELLED,		/* a CANCEL of @job was consumed, in time or not */
 	OVT_EVENT_KILLED,		/* KILL_CONTEXT is finished: no job of @context is left */
 };
@@ -328,11 +329,11 @@ void ovt_fw_context_take_turns(struct ovt_fw_context *context, struct ovt_fw_tur
 			       u32 core_count);
 
 /*
- * Room in the command queue is reserved before a host commits to anything: 2 for a job
- * (SUBMIT and one CANCEL), 1 for a context (KILL_CONTEXT), and 1 for each other command.
+ * A host reserves slots of the command queue before it accepts a request: 2 for a job (SUBMIT
+ * and one CANCEL), 1 for a context (KILL_CONTEXT), and 1 for each other command.
  * A command gives its slot back when it is consumed, unless its job keeps it.  For a job that ends
  * uncancelled, the host gives back the slot of CANCEL through ovt_fw_unreserve().  Returns false
- * without room; then nothing has changed.
+ * if too few slots are free; then nothing has changed.
  */
 bool ovt_fw_reserve(struct ovt_fw *fw, u32 slots);
 void ovt_fw_unreserve(struct ovt_fw *fw, u32 slots);
@@ -368,7 +369,7 @@ void ovt_fw_hold(struct ovt_fw *fw, u64 now_ns);
 void ovt_fw_release(struct ovt_fw *fw, u64 now_ns);
 
 enum ovt_advance {
-	OVT_ADVANCE_DONE,	/* up to the horizon, or to what cores must execute first */
+	OVT_ADVANCE_DONE,	/* at the horizon, or waiting for an FC that executes */
 	OVT_ADVANCE_EVENTS,	/* the event queue is full, or the call has done enough: pop */
 				/* events and call again */
 };
@@ -378,9 +379,9 @@ enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns);
 /*
  * ovt_fw_prepare - process everything up to @now_ns except the choices of that instant
  *
- * For a host that answers to the end of an FC within the same instant (the simulator; a test with a
- * stepped clock): its commands stamped @now_ns still precede the choices, which the next
- * ovt_fw_advance() makes.  May be called again after further commands.
+ * For a host that answers to the end of an FC within the same instant (the simulator, or a test
+ * with a stepped clock): its commands stamped @now_ns still precede the choices, which the next
+ * ovt_fw_advance() makes.  The host may call it again after further commands.
  */
 enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns);
 
@@ -407,7 +408,7 @@ u32 ovt_fw_place(const struct ovt_fw *fw, const struct ovt_fw_context *context, 
 
 /*
  * Returns the earliest horizon at which ovt_fw_advance() has something to do, or OVT_TIME_NEVER.
- * It may be the instant at which the timeline has lagged for too long, for a command that waits or
+ * The horizon may be the instant from which on the timeline lags too far for a waiting command, or
  * for an FC that executes.
  */
 u64 ovt_fw_next(const struct ovt_fw *fw);

@@ -5,7 +5,7 @@
  * A stage ends with the last of its FCs, in whichever part.  Then the next stage opens.  If only
  * one part had FCs in the ended stage, it opens at once for that part, since their output is on its
  * core; for each other part it opens a sync later.  Until its stage is open for its part, an FC is
- * held.  HIGH is held while its first FC is held; NORMAL FCs pass held FCs (fw/ready.c).
+ * held.  The HIGH ring waits while its first FC is held; NORMAL FCs pass held FCs (fw/ready.c).
  * docs/reference/scenarios.md, "Groups", explains why no deadlock is possible.
  *
  * All groups have the same sync, so the list of openings is in the order of time.  A group has at
@@ -93,7 +93,7 @@ static void open_for_others(struct ovt_fw *fw, struct ovt_fw_group *group)
 	fw->choose = true;
 }
 
-/* Adds the time of the stage: that of its longest part, with the sync that the part waited for. */
+/* Adds the time of the stage: its longest part, with the sync for which that part waited. */
 static void add_time_alone(struct ovt_fw *fw, struct ovt_fw_group *group)
 {
 	u64 sync = group->stage ? sync_ns(fw) : 0;

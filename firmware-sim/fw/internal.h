@@ -42,7 +42,7 @@ void ovt_fw_push_command(struct ovt_fw *fw, const struct ovt_command *command);
 const struct ovt_command *ovt_fw_peek_command(const struct ovt_fw *fw);
 void ovt_fw_consume_command(struct ovt_fw *fw);
 
-/* commands.c: false: the command is not finished and stays at the head of its queue. */
+/* commands.c.  Returns false if the command is not finished and stays at the head of its queue. */
 bool ovt_fw_run_command(struct ovt_fw *fw, const struct ovt_command *command);
 
 /* job.c: effects of the commands.  Each needs room for OVT_EVENTS_PER_ACTION events. */
@@ -52,7 +52,7 @@ void ovt_job_cancel(struct ovt_fw *fw, struct ovt_fw_job *job);
 void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job);
 /* An FC of @job that ran has ended: the job ends, if no other runs and none is to start. */
 void ovt_job_fc_ended(struct ovt_fw *fw, struct ovt_fw_job *job);
-/* False: jobs are left, since the event queue is full or the call has done enough; call again. */
+/* Returns false if jobs are left: the event queue is full, or the call did enough.  Call again. */
 bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context);
 
 /* ring.c */
@@ -63,7 +63,7 @@ void ovt_ring_commit(struct ovt_fw *fw, u32 core);
 void ovt_ring_push(struct ovt_core *core, enum ovt_ring_index index, struct ovt_fw_part *part,
 		   u64 position);
 
-/* Puts the next FC of NORMAL, which was not taken yet, into the ring, which is empty. */
+/* Puts the next NORMAL FC, which was not taken yet, into the NORMAL ring, which is empty. */
 void ovt_ring_take(struct ovt_fw *fw, u32 core);
 
 /* group.c: the stages of groups. */
@@ -120,7 +120,7 @@ u64 ovt_quota_next(const struct ovt_fw *fw);
 /* Nothing refers to @context any more. */
 void ovt_quota_forget(struct ovt_fw_context *context);
 
-/* Stops the FC that @core runs, as of now_ns, with @fault. */
+/* Stops the FC that @core runs with @fault, as of the firmware's now_ns. */
 void ovt_fw_abort(struct ovt_fw *fw, u32 core, u32 fault);
 
 #endif

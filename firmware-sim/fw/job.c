@@ -30,7 +30,7 @@ static u64 load(const struct ovt_fw *fw, u32 core, const struct ovt_fw_context *
 	return context->quota.resting ? state->unfinished : state->unfinished - state->resting;
 }
 
-/* Returns the core with the fewest such FCs, the lowest number on a tie. */
+/* Returns the core with the least load(), the lowest number on a tie. */
 static u32 least_loaded_core(struct ovt_fw *fw, const struct ovt_fw_context *context)
 {
 	u32 best = 1;
@@ -42,7 +42,7 @@ static u32 least_loaded_core(struct ovt_fw *fw, const struct ovt_fw_context *con
 	return best;
 }
 
-/* The same among @cores; if @coming, with FCs that were submitted to them and have not arrived. */
+/* The same among @cores.  @coming: counts also FCs that were submitted and have not arrived. */
 static u32 emptiest(const struct ovt_fw *fw, const struct ovt_fw_context *context, u64 cores,
 		    bool coming)
 {
@@ -197,7 +197,7 @@ static void drop_waiting_of(struct ovt_fw *fw, struct ovt_fw_part *part)
 	ovt_ring_forget(fw, part);
 }
 
-/* Drops the FCs of @job that have not started: they never will. */
+/* Drops the FCs of @job that have not started: they never start. */
 void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
 	u32 i;
@@ -250,7 +250,7 @@ void ovt_job_fc_ended(struct ovt_fw *fw, struct ovt_fw_job *job)
 		end_job(fw, job, OVT_JOB_OK);
 }
 
-/* Cancels @job.  A running FC ends normally and the job with it; else the job ends at once. */
+/* Cancels @job.  The job ends with its running FCs, which end normally; without any, at once. */
 void ovt_job_cancel(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
 	if (job->state != OVT_JOB_QUEUED || job->cancelled)

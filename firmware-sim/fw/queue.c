@@ -5,10 +5,10 @@
  * Indices run freely; entry i is in slot i modulo the size, a power of two.  The producer fills
  * a slot and then releases the tail.  The consumer acquires the tail before it reads the slot, and
  * then releases the head.  A producer that uses slots again acquires the head: for the event queue
- * in ovt_fw_event_room().  The producer of the command queue does not; it relies on
+ * in ovt_fw_event_room().  The producer of the command queue does not acquire it: it relies on
  * commands_reserved, a plain count that both sides change and that needs the host's lock.  A host
  * without a lock would keep the count itself, after an acquire of the command head.  In a host with
- * a lock, the lock orders everything here.  tests/protocol checks all of that.
+ * a lock, the lock orders everything here.  tests/protocol checks these orders.
  */
 #include "fw/internal.h"
 

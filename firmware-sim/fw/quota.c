@@ -9,17 +9,17 @@
  * the circles of all cores until the window ends.  No FC is cut; committed FCs run and count.
  *
  * Time beyond quota_ns in a window counts in the next one.  If this time alone is quota_ns or
- * more, the next window begins at once and the context rests on: however long its FCs are, in the
- * long run it gets at most quota_ns of each second.
+ * more, the next window begins at once and the context rests on.  So in the long run it gets at
+ * most quota_ns of each second, however long its FCs are.
  *
  * Windows end after the FCs that end in the same instant, and before its commands.  When a window
  * ends, the turns of a context that has rested join the ends of the circles.  Windows that end in
- * one instant end in the order in which they began: earlier instants first, and within an instant
- * ends of FCs, ends of windows, choices, each by the number of the core.
+ * one instant also began in one.  They end in the order in which they began: at ends of FCs, by the
+ * number of the core, at ends of windows, and at choices, by the number of the core.
  *
  * All windows have one length, so a list in the order of their beginnings is also in the order of
- * their ends: nothing is searched.  The end of a window costs as much as the FC that opened it, or,
- * if the context has rested, a step for each core.
+ * their ends, and no search is needed.  The end of a window costs as much as the FC that opened it,
+ * or, if the context has rested, a step for each core.
  */
 #include "fw/internal.h"
 

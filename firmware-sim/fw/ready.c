@@ -14,7 +14,7 @@
  *
  * A batch may hold more FCs than the ring has entries, so it is a prefix of this order: all FCs of
  * the parts that arrived before batch_sequence, and the FCs below batch_index of that part.  No FC
- * is held when it is committed, parts that arrive later are behind, and a cancel leaves a hole.
+ * is held when it is committed, parts that arrive later are behind it, and a cancel leaves a hole.
  */
 #include "fw/internal.h"
 
@@ -135,7 +135,7 @@ void ovt_ready_commit(struct ovt_fw *fw, u32 number, u32 count)
 		ovt_ready_take(fw, number);
 		return;
 	}
-	/* Parts that took positions when they arrived have been counted. */
+	/* The caller has counted the parts that took positions when they arrived. */
 	while (link != head && !ovt_container_of(link, struct ovt_fw_part, ring_link)->deferred)
 		link = link->next;
 	while (count && (link != head || node)) {

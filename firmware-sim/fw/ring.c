@@ -5,9 +5,9 @@
  * A part's FCs take consecutive positions of their ring when the job arrives.  As many as fit
  * become descriptors; the rest wait here, in order, and follow as the ring drains.
  *
- * This does not hold for NORMAL FCs of groups and those that arrive behind them: they may pass each
- * other, and are taken when they are chosen or committed (fw/ready.c).  Nor does it hold for NORMAL
- * FCs of a fair device (fw/fair.c).
+ * This does not hold for NORMAL FCs of groups and those that arrive behind them: these may pass
+ * each other, and are taken when they are chosen or committed (fw/ready.c).  Nor does it hold for
+ * NORMAL FCs of a fair device (fw/fair.c).
  */
 #include "fw/internal.h"
 
@@ -81,7 +81,7 @@ void ovt_ring_refill(struct ovt_fw *fw, u32 number)
 		ovt_ready_refill(fw, number);
 }
 
-/* Takes the waiting FCs of @part out of its core: only cancelled descriptors refer to it then. */
+/* Takes the waiting FCs of @part out of its core; only cancelled descriptors refer to it then. */
 void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_part *part)
 {
 	enum ovt_ring_index index = ovt_job_ring(part->job);
@@ -99,7 +99,7 @@ void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_part *part)
 			ovt_ready_forget(fw, part);
 	}
 	if (part->queued == part->started)
-		return; /* none of it is in the ring */
+		return; /* no FC of it is in the ring */
 	for (at = ring->head; at != ring->tail; at++) {
 		struct ovt_descriptor *descriptor = &ring->entries[at % OVT_RING_ENTRIES];
 

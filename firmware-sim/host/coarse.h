@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Coarse counters of a core, which strangers may see.
+ * Coarse counters of a core, for processes that may not see the work of others exactly.
  *
  * The time of an FC is a hint of what it computes, and counters that are read often enough show the
- * time of each FC.  So strangers see coarse counters:
+ * time of each FC.  So these processes see coarse counters:
  *
  *	when	they change at whole multiples of OVT_COARSE_PERIOD_NS of the host's clock, to their
  *		values at that instant.  The first caller after it takes the values, before the
- *		device moves on: it does not matter which caller that is, nor how many there are
+ *		device moves on: neither the caller nor the number of callers matters
  *	what	the work of each client is rounded down for itself, and then added up.  A client
  *		that adds work of its own to change the sum does not learn what others' work was
  */

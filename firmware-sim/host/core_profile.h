@@ -7,7 +7,7 @@
 #include "hw/profile.h"
 #include "overtake_accel.h"
 
-/* Returns the profile of a core as clients see it.  A name that is too long is cut. */
+/* Returns the profile of a core as clients see it.  It cuts a name that is too long. */
 struct drm_overtake_core_profile ovt_core_profile(const struct ovt_profile *profile,
 						  u64 watchdog_cycles);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The rules of jobs with parts on several cores; job_rules.h has the rules of all jobs.  These are
- * pure functions.  Each returns a reason and, where there are several of a kind, the index of the
- * one that is wrong.
+ * pure functions.  Each returns a reason and, where a job has several parts, FCs or stages, the
+ * index of the wrong one.
  */
 #ifndef OVT_HOST_GROUP_RULES_H
 #define OVT_HOST_GROUP_RULES_H

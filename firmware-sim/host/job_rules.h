@@ -7,7 +7,7 @@
  * this order and refuses for the first reason, so a job with two mistakes is refused for the same
  * one everywhere:
  *
- *	ovt_check_submit()	its fields by themselves, then those that have a limit
+ *	ovt_check_submit()	fields of the job by themselves, then those that have a limit
  *	ovt_check_right()	its priority, once its queue is known
  *	ovt_check_fcs()		its FCs, once they are a copy
  *	for each binding
@@ -19,7 +19,7 @@
  *				ovt_check_stages(), once they are copies (host/group_rules.h)
  *	ovt_check_room()	its tag, and the room that is left, under the host's lock
  *
- * Between two of them a host may run out of memory, or its client may reach a limit.
+ * Between two checks a host may run out of memory, or its client may reach a limit.
  *
  * The errno of each reason is interface (overtake_accel.h).
  */
@@ -57,7 +57,7 @@ enum ovt_refusal {
 	OVT_REFUSED_RESULT_MEMORY,	/* no buffer holds the result record */
 	OVT_REFUSED_RESULT_READ_ONLY,	/* a buffer that is mapped for reading holds it */
 	OVT_REFUSED_PLACEMENT,		/* the job names a core, and a choice of several */
-	OVT_REFUSED_OPEN_CORES,		/* a choice of none, or of one that the device lacks */
+	OVT_REFUSED_OPEN_CORES,		/* a choice of no core, or of one that the device lacks */
 
 	OVT_REFUSED_GROUP_CORE,		/* a group names a core, or a choice of cores */
 	OVT_REFUSED_PARTS,		/* none, or more than the device has cores */
@@ -67,7 +67,7 @@ enum ovt_refusal {
 	OVT_REFUSED_PART_FCS,		/* a part without an FC; index: the part */
 	OVT_REFUSED_PART_SUM,		/* the parts have not as many FCs as the job */
 	OVT_REFUSED_PART_CORE,		/* the device has no such core; index: the part */
-	OVT_REFUSED_PART_CORES,		/* some name a core, some none; index: the first other */
+	OVT_REFUSED_PART_CORES,		/* not as part 0, which names a core or none; index: part */
 	OVT_REFUSED_PART_TWICE,		/* it names an earlier part's core; index: the part */
 	OVT_REFUSED_PART_OF_TASK,	/* a part of a task names a core; index: the part */
 	OVT_REFUSED_FC_STAGE,		/* below that of the FC before, or too great; index: FC */

@@ -31,8 +31,8 @@ u64 ovt_watchdog_cycles(const struct ovt_profile *profile, u32 ms);
 /*
  * ovt_fc_clock - the clock of an FC that may have @cpu_ns of a host's CPU time
  *
- * The FC may take five times @cpu_ns by the clock on the wall, for a host whose CPUs do other work;
- * after that it is too late for clients that wait.
+ * The FC may take five times @cpu_ns of wall time, since the host's CPUs may do other work.  More
+ * would be too late for clients that wait.
  */
 struct ovt_clock ovt_fc_clock(u64 cpu_ns);
 
@@ -43,7 +43,7 @@ u32 ovt_tightest_limit(u32 one, u32 other);
  * ovt_job_deadline - device time at which a job that arrives at @now_ns is cancelled
  * @asked_ns: the client's deadline; 0: the default; OVERTAKE_DEADLINE_NEVER: none
  * @timeout_ns: the device's default, counted from @now_ns
- * @max_ns: greatest time from @now_ns, whatever the client asks; OVT_TIME_NEVER: no maximum
+ * @max_ns: greatest time from @now_ns, whatever @asked_ns is; OVT_TIME_NEVER: no maximum
  *
  * Returns OVT_TIME_NEVER if the job has no deadline.
  */

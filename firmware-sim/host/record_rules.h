@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The rules of recordings and replays, beside those of job_rules.h.  A recording is checked like a
- * submission, and so is a replay: each has the fields that the other lacks.  These are pure
- * functions.
+ * The rules of recordings and replays, beside those of job_rules.h.  These are pure functions.  A
+ * recording is checked as a submission, and so is a replay: a recording has the fields of a
+ * submission that a replay lacks, and the other way round.
  */
 #ifndef OVT_HOST_RECORD_RULES_H
 #define OVT_HOST_RECORD_RULES_H
@@ -12,7 +12,7 @@
 /* Returns a recording as a submission, without the fields of a replay. */
 struct drm_overtake_submit ovt_submit_of_record(const struct drm_overtake_record *record);
 
-/* Returns a replay as a submission, with one FC and one binding in place of the recording's. */
+/* Returns a replay as a submission: one FC and one binding stand for those of the recording. */
 struct drm_overtake_submit ovt_submit_of_replay(const struct drm_overtake_replay *replay);
 
 /* Check all that needs no look-up; @cores: number of cores of the device. */

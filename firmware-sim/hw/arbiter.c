@@ -11,7 +11,7 @@
  *
  * A firmware that orders NORMAL itself keeps FCs that it has not committed out of the ring, and
  * sets NORMAL_NEXT to the arrival that is compared with HIGH's.  A choice of NORMAL or of a batch
- * then asks it to put that FC into the ring.
+ * then asks the firmware to put that FC into the ring.
  *
  * The first FC of HIGH may be held: the firmware sets HIGH_HELD.  Neither this FC starts nor any
  * behind it.  With a limit, NORMAL waits as well unless it is committed, since it would make the

@@ -77,7 +77,7 @@ u64 ovt_core_read(struct ovt_core *core, u32 offset)
 	}
 }
 
-/* A tail that would overrun or rewind its ring is ignored, as hardware would. */
+/* Ignores a tail that would overrun or rewind its ring, as hardware would. */
 static void write_tail(struct ovt_core *core, struct ovt_ring *ring, u64 value)
 {
 	if ((u32)value - ring->head > OVT_RING_ENTRIES ||

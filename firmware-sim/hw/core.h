@@ -116,7 +116,7 @@ struct ovt_clock {
 	u64 wall_ns;
 };
 
-/* Whether vectors execute an instruction: decided before its first step, kept to its last. */
+/* Whether vectors execute an instruction: decided at its first step, and kept to its last. */
 enum ovt_simd_use { OVT_SIMD_USE_NO, OVT_SIMD_USE_ASK, OVT_SIMD_USE_YES };
 
 /**
@@ -138,7 +138,7 @@ struct ovt_exec {
 	u32 abort;		/* set by the firmware at any time, with release */
 	u32 expired;		/* fault that ovt_core_watch() found; only for its thread */
 	u64 stop_ns;		/* host time when it is to stop, 0 = never; ovt_fw_stop() */
-	u32 priced;		/* modelled cost known (timed modes) */
+	u32 priced;		/* @cycles is known (timed modes) */
 	u32 in_insn;		/* @insn is being executed */
 	u32 pricing;		/* the pass that only adds up costs */
 	u32 time_factor;	/* the core's when the FC started */

@@ -91,12 +91,12 @@ static const struct opcode_rule opcode_rules[OVERTAKE_OP_COUNT] = {
 		OVERTAKE_FLAG_GRAY },
 };
 
-/* Returns what @insn uses: its opcode's rule, changed by its flags and the type of its input. */
+/* Returns the USES_* of @insn: its opcode's, changed by its flags and the type of its input. */
 static u32 insn_uses(const struct overtake_insn *insn, const struct opcode_rule *rule)
 {
 	u32 uses = rule->uses;
 
-	/* Words for 2^16 elements would be a table of 256 KiB. */
+	/* A table of words for 2^16 elements would take 256 KiB: a scale takes its place. */
 	if ((uses & FLOAT_OUTPUT) && insn->in[0].type)
 		uses = (uses & ~USES_WEIGHTS) | USES_SCALE;
 	if (insn->flags & OVERTAKE_FLAG_CLIP_PAD)
@@ -243,7 +243,7 @@ static bool type_known(const struct overtake_operand *operand)
 	return operand->type <= OVERTAKE_TYPE_INT16;
 }
 
-/* Whether types and zero points are 0 of unused operands, and of pictures, which are bytes. */
+/* Whether all types are known, and float tensors and pictures have neither type nor zero point. */
 static bool unused_types_zero(const struct overtake_insn *insn, u32 uses)
 {
 	if ((uses & FLOAT_OUTPUT) && (insn->out.zero_point || insn->out.type))

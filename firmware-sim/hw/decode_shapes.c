@@ -162,7 +162,7 @@ static bool picture_shapes_fit(const struct overtake_insn *insn)
 {
 	const struct overtake_operand *luma = &insn->in[0], *chroma = &insn->in[1];
 
-	/* So it has one channel as well: a pixel is at least as long as its channels. */
+	/* A pixel is at least as long as its channels, so there is one channel as well. */
 	if (luma->pixel_stride != 1)
 		return false;
 	if (insn->flags & OVERTAKE_FLAG_GRAY)

@@ -50,7 +50,7 @@ static bool fetch(struct ovt_exec *exec)
 
 	if (offset + sizeof(exec->insn) > program->length)
 		return false;
-	/* A jump's target comes from the client: not past the end under speculation either. */
+	/* A jump's target comes from the client: no fetch goes past the end, even speculatively. */
 	offset = ovt_index_nospec(offset, program->length - sizeof(exec->insn) + 1);
 	memcpy(&exec->insn, program->base + offset, sizeof(exec->insn));
 	ovt_compiler_barrier();
@@ -70,8 +70,8 @@ static u32 jump(struct ovt_exec *exec)
 }
 
 /*
- * The watchdog counts modelled cycles, and an instruction may cost as little as one cycle.  So this
- * bounds the host's time for fetching and checking instructions separately.
+ * The watchdog counts modelled cycles, and an instruction may cost as little as one cycle.  So a
+ * limit of its own bounds the host's time for fetching and checking instructions.
  */
 static bool fetched_too_many(struct ovt_exec *exec)
 {
@@ -117,8 +117,8 @@ static u32 begin_insn(struct ovt_core *core, struct ovt_exec *exec)
 
 /*
  * Goes on with the instruction; returns true at its end.  Use of vector registers is bounded,
- * whatever the budget; while the host does not grant them, nothing is done and the budget counts as
- * used up.
+ * whatever the budget.  While the host does not grant them, the instruction does not go on, and the
+ * budget counts as used up.
  *
  * ovt_simd_covers() is called once, inside a section: it calls code that is compiled for vectors,
  * and outside a section the vector registers belong to other code.

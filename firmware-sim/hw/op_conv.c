@@ -9,7 +9,7 @@
 #include "hw/operator_units.h"
 #include "hw/terms.h"
 
-/* Products of two elements of 16 bits have 30: so many are divided off before the bias is added. */
+/* A sum of products of two 16-bit elements loses so many low bits before the bias is added. */
 #define WIDE_PRODUCT_BITS	8u
 
 static bool sums_are_wide(const struct overtake_insn *insn)
@@ -56,7 +56,7 @@ static inline void multiply_tile(u32 *sums, s32 first, s32 second, const s8 *til
 		sums[o] += (u32)(first * tile[2 * o] + second * tile[2 * o + 1]);
 }
 
-/* A few outputs at once: their sums stay in registers. */
+/* Computes OUTPUTS_AT_ONCE outputs at once: their sums stay in registers. */
 static void multiply_bytes(u32 *sums, const s8 *in, s32 zero_point, const s8 *weights, u32 inputs)
 {
 	u32 o, i, pixel_sums[OUTPUTS_AT_ONCE];

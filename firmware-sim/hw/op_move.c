@@ -103,7 +103,7 @@ s64 ovt_unit_space_to_depth(const struct overtake_insn *insn, const struct ovt_o
 	s8 *out = ovt_output_at(insn, operands, at);
 	u32 channel = at->c, left = count, runs = 0;
 
-	/* From pixel to pixel of the block. */
+	/* Each turn of the loop moves a run of channels of one pixel of the block. */
 	for (; left; runs++) {
 		u32 place = channel / inputs, first = channel % inputs;
 		u32 run = inputs - first < left ? inputs - first : left;

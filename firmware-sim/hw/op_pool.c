@@ -45,7 +45,7 @@ s64 ovt_unit_max_pool(const struct overtake_insn *insn, const struct ovt_operand
 	return max_pool(insn, operands, at, count, OVERTAKE_TYPE_INT8);
 }
 
-/* The divisors are multipliers that the compiler provides for each number of positions. */
+/* Averages multiply by a reciprocal: the compiler provides one for each number of positions. */
 static void store_averages(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			   const struct ovt_cursor *at, u32 count, const s64 *sums, u32 inside)
 {
@@ -67,7 +67,7 @@ s64 ovt_unit_average_pool(const struct overtake_insn *insn, const struct ovt_ope
 {
 	struct ovt_window window = ovt_window_at(insn, at);
 	struct ovt_terms terms = ovt_terms_at(at, window.rows, window.columns, OVT_UNIT_CHANNELS);
-	/* At most 2^17 positions of at most 2^15. */
+	/* A sum has at most 2^17 elements, each of magnitude at most 2^15. */
 	s64 sums[OVT_UNIT_CHANNELS] = { 0 };
 	s64 work = 0;
 	u32 x, i;

@@ -52,8 +52,8 @@ reduce_term(const struct overtake_insn *insn, const struct ovt_operands *operand
 }
 
 /*
- * A part of the elements into @results, which begin at @begin and have no zero point: at most 2^17
- * elements of at most 2^15 a sum.  True after the last part.
+ * Reduces one part of the elements into @results, which begin at @begin.  A sum has at most 2^17
+ * elements, each of magnitude at most 2^15.  Returns true after the last part.
  */
 static inline bool
 reduce_part(const struct overtake_insn *insn, const struct ovt_operands *operands,

@@ -18,7 +18,7 @@ s64 ovt_unit_resize_nearest(const struct overtake_insn *insn, const struct ovt_o
 	return count;
 }
 
-/* Blends four elements of type @type; 16 bits, weighted twice, become 32 bits. */
+/* Blends four elements of type @type.  Elements of 16 bits, weighted twice, need 32 bits. */
 static inline s32 blend_four(const s8 *const corners[4], u32 type, u32 i, u32 right, u32 down)
 {
 	s64 first = ovt_blend(ovt_load(corners[0], type, i), ovt_load(corners[1], type, i), right);

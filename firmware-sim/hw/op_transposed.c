@@ -3,7 +3,8 @@
  * TRANSPOSED_CONV, gathering: for each output element the taps that reach it are found.
  *
  * Along one axis tap k brings input i to output o when i * stride = o + pad - k * dilation.  These
- * taps are a period apart.  Each next tap brings an input that is a fixed step before the last.
+ * taps are a period apart.  Each tap brings an input that is a fixed step before that of the tap
+ * in front of it.
  */
 #include "hw/operator_units.h"
 #include "hw/terms.h"
@@ -63,7 +64,7 @@ static struct reach reach_of(u32 output, u32 stride, u32 pad, u32 kernel, u32 di
 	/* Taps before this one would bring elements behind the input. */
 	if (position >= beyond)
 		tap = (position - beyond) / dilation + 1;
-	/* The first tap from there on whose distance to the position is whole strides. */
+	/* The first tap from there on whose distance to the position is a multiple of stride. */
 	inverse %= (s32)period;
 	if (inverse < 0)
 		inverse += (s32)period;

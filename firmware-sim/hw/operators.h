@@ -4,7 +4,7 @@
  * to 8 (convolutions, MATMUL, pools, reductions, NV12), up to 512 or 1024 (operators that gather
  * elements, QUANTISE) or up to 4096 (the others).  Where outputs are made of many inputs, a unit is
  * a part of such a run (hw/terms.h).  A unit is not interrupted; it counts at most
- * OVT_UNIT_WORK_MAX and reads at most 512 places that may each be cached nowhere: some 100 us.
+ * OVT_UNIT_WORK_MAX and reads at most 512 places that may each miss all caches: some 100 us.
  *
  * The count of a unit bounds its time on the host: windows and reductions count 8 channels even
  * where there are fewer, an element that is rounded counts as 4, one made of a float or gathered

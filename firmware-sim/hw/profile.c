@@ -167,7 +167,7 @@ static u64 input_bytes(const struct overtake_insn *insn, u32 index)
 	return all * ovt_element_bytes(&insn->in[index]);
 }
 
-/* Every tensor once: an unused operand has no elements. */
+/* Returns the bytes that are written; an unused operand has no elements. */
 static u64 output_bytes(const struct overtake_insn *insn)
 {
 	return elements(&insn->out) * (insn->opcode == OVERTAKE_OP_DEQUANTISE ?

@@ -49,7 +49,7 @@ struct ovt_insn_cost {
  * @sync_cycles: from the end of a stage of a group to the start of the next one on other cores
  * @costs: NULL, or OVERTAKE_OP_COUNT costs by opcode, which replace the formula of the numbers
  *	above for each opcode that was measured; they outlive the profile
- * @without: opcodes that its cores lack, a bit for each
+ * @without: opcodes that cores of the device lack, a bit for each
  */
 struct ovt_profile {
 	const char *name;

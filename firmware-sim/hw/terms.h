@@ -88,7 +88,7 @@ static inline bool ovt_terms_end(const struct ovt_terms *terms, struct ovt_curso
 	return false;
 }
 
-/* Returns the number of terms that @inputs of one tap are. */
+/* Returns the number of terms into which @inputs of one tap are cut. */
 static inline u32 ovt_terms_of(u32 inputs)
 {
 	return (inputs + OVT_TERM_INPUTS - 1) / OVT_TERM_INPUTS;

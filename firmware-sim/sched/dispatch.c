@@ -37,8 +37,8 @@ static bool slot_free(const struct ovt_sched_look *look, const struct ovt_sched_
 }
 
 /*
- * Whether a slot is free on each core of a task that has had several cores, and it is the first
- * task there.  @core is one of them; the answer is only given for the task's first core.
+ * Whether each core of @task, which has had several, has a free slot and no better placed task.
+ * @core is one of these cores; for all but the task's first core the result is false.
  */
 static bool own_slots_free(const struct ovt_sched_look *look, const struct ovt_sched_task *task,
 			   u32 core)

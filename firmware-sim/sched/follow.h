@@ -2,10 +2,10 @@
 /*
  * A task scheduler that follows another one by the events that report its decisions.
  *
- * It decides nothing: the host puts it into the state of the other one, and then asks it what tasks
- * wait for (sched/waits_for.h).  The host calls ovt_sched_arrive() for each arrival, and the
- * functions below for other events; never ovt_sched_next(), nor any other call of sched.h on a
- * task.
+ * The follower decides nothing: the host puts it into the state of the other one, and then asks it
+ * for the waits of tasks (sched/waits_for.h).  The host calls ovt_sched_arrive() for each arrival,
+ * and the functions below for other events; never ovt_sched_next(), nor any other call of sched.h
+ * on a task.
  *
  * Events may be missing.  So every call may come in any state between the arrival and the end, and
  * a task loses what it cannot have any more.  The numbers of a process that sched.h offers the host

@@ -98,7 +98,7 @@ struct ovt_sched_task *ovt_sched_first_in_line(const struct ovt_tree *lines);
 void ovt_sched_count(struct ovt_sched_task *task);
 void ovt_sched_discount(struct ovt_sched_task *task);
 
-/* gap.c: for tasks that hold a slot; for others the first three do nothing. */
+/* gap.c.  For a task that holds no slot, the first three functions do nothing. */
 void ovt_sched_open_gap(struct ovt_sched_task *holder);	/* its CPU segment waits for a worker */
 void ovt_sched_run_gap(struct ovt_sched_task *holder, u64 now);		/* it runs */
 void ovt_sched_close_gap(struct ovt_sched_task *holder);		/* it is over */
@@ -115,7 +115,10 @@ void ovt_sched_watch(struct ovt_sched_task *task, u64 now);
 void ovt_sched_unwatch(struct ovt_sched_task *task, u64 now);
 struct ovt_sched_task *ovt_sched_next_overdue(const struct ovt_sched *sched);	/* NULL: none */
 
-/* dispatch.c: NULL: no task may go.  @cores: cores for its BPU segment, if it begins with one. */
+/*
+ * dispatch.c.  Returns the next task that may go, or NULL.  Sets *@cores to the cores for its BPU
+ * segment, if it begins with one.
+ */
 struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
 						   struct ovt_sched_queue *queue, u64 now,
 						   u64 *cores);

@@ -14,7 +14,7 @@ struct ovt_sched_look {
 	struct ovt_sched_queue *queue;
 	u64 now;
 	bool full;			/* the task limit is reached */
-	bool rest_kept;			/* all places of it that are left are kept */
+	bool rest_kept;			/* all places of the limit that are left are kept */
 };
 
 static inline struct ovt_sched_look ovt_sched_look(struct ovt_sched *sched,
@@ -73,7 +73,7 @@ ovt_sched_first_for_slot(const struct ovt_sched_look *look, const struct ovt_sch
 	return ovt_sched_is_better(look, ready, waiting) ? ready : waiting;
 }
 
-/* The same among tasks that want @core, alone or with other cores that they have had. */
+/* The same among tasks that want @core, either alone or with other cores that they have had. */
 static inline struct ovt_sched_task *ovt_sched_first_for_core(const struct ovt_sched_look *look,
 							      u32 core)
 {

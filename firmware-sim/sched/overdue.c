@@ -2,7 +2,7 @@
 /*
  * Overdue CPU segments: which one is overdue next, and when.
  *
- * Each CPU segment has its time twice: for the wait for a worker and for the work of the worker.
+ * Each CPU segment has its limit twice: for the wait for a worker and for the work of the worker.
  * So neither a process that has stopped nor one whose workers are busy holds anything for long.
  * All CPU segments of a task together have an allowance, so that a task of many segments, each of
  * which ends just in time, holds nothing for longer than a task of few.

@@ -2,9 +2,9 @@
 /*
  * Policies: which task goes first, and which tasks may use the gap of another.
  *
- * "priority" is the contract.  The others exist to be compared with it: "fifo" is a queue without
- * any choice; "shortest" and "deadline" order by BPU time and by deadline within the
- * priority, and insert by the contract's rules.
+ * "priority" is the documented order.  The others exist to be compared with it: "fifo" is a queue
+ * in order of arrival; "shortest" and "deadline" order by BPU time and by deadline within the
+ * priority, and insert by the rules of "priority".
  */
 #include "sched/sched.h"
 

@@ -49,7 +49,7 @@ static bool process_before(const void *context, const struct ovt_tree_node *a,
 	       ovt_container_of(b, struct ovt_sched_process, link)->place;
 }
 
-/* Does this for the workers of @process, if it has a waiting CPU segment and an idle worker. */
+/* Notes whether @process has both a waiting CPU segment and an idle worker. */
 static void look_at_workers(struct ovt_sched_process *process)
 {
 	struct ovt_sched *sched = process->queue->sched;
@@ -114,7 +114,7 @@ static void set_overdue(struct ovt_sched_task *task, bool overdue)
 	task->overdue = overdue;
 }
 
-/* Moves @task in its process's list: tasks that hold what others want end first in an abandon. */
+/* Moves @task in its process's list: an abandon ends tasks that may block others first. */
 static void move_in_process(struct ovt_sched_task *task, bool to_front)
 {
 	struct ovt_list *tasks = &task->process->tasks;
@@ -243,8 +243,9 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
 }
 
 /*
- * Goes on with the segment after one that ended.  It goes to the device, or into the queue for
- * workers, at once; the first BPU segment, and one whose slot was released, wait for their turn.
+ * Goes on with the segment after one that ended.  The segment goes to the device, or into the queue
+ * for workers, at once.  Only the first BPU segment, and one whose slot was released, waits for its
+ * turn.
  */
 static bool go_on(struct ovt_sched_task *task, u64 now, struct ovt_sched_action *action)
 {
@@ -355,7 +356,7 @@ bool ovt_sched_abandon(struct ovt_sched *sched, struct ovt_sched_process *proces
 			return end_task(task, action);
 		}
 		if (task->state == OVT_SCHED_BPU)
-			ovt_list_remove(&task->of_process); /* it ends when its job has */
+			ovt_list_remove(&task->of_process); /* it ends when its job has ended */
 		if (ovt_sched_cancel(sched, task, action))
 			return true;
 	}
@@ -410,7 +411,7 @@ static bool dispatch_from(struct ovt_sched *sched, struct ovt_sched_queue *queue
 	u64 cores;
 
 	while ((task = ovt_sched_first_that_may_go(sched, queue, now, &cores))) {
-		/* A task that is in no line: it is ready, or has priority 255. */
+		/* Such a task is in no line: it is ready, or has priority 255. */
 		if (task->process->gone)
 			return cancel_waiting(task, action);
 		if (dispatch(sched, task, cores, now, action))

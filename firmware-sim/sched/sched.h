@@ -6,7 +6,7 @@
  * A pure state machine like the firmware (fw/fw.h): it reads no clock, allocates nothing and never
  * blocks.  Its host holds one lock around each call, brings time, and carries the actions
  * out.  The host may be the simulator, a process's engine, or the driver when all processes
- * share one queue; nothing here can tell.  Time is in any unit that the host uses throughout.
+ * share one queue.  Time is in any unit that the host uses throughout.
  *
  * A host's loop:
  *
@@ -114,7 +114,8 @@ const struct ovt_sched_policy *ovt_sched_policy_find(const char *name);
  * @slots: slots of each queue on each core
  * @task_limit: greatest number of dispatched tasks of a queue
  * @workers: CPU workers of a process that has no number of its own
- * @threshold_percent: percent of the next BPU segment's time, by which an inserted task may be late
+ * @threshold_percent: an inserted task may be late by less than this percentage of the time of the
+ *	next BPU segment
  * @overdue_min_time: time that a CPU segment may wait for a worker, and then run; it may take
  *	@overdue_factor times its estimate if that is longer.  0: any time.  All CPU segments of a
  *	task together may take twice such a limit for their sum, see ovt_sched_cpu_allowance()
@@ -131,10 +132,10 @@ struct ovt_sched {
 	u64 next_place;
 	u64 next_arrival;
 	u64 next_dispatch;
-	/* The host may set these after ovt_sched_init(): called for each task dispatched. */
+	/* Called for each task that is dispatched; the host may set it after ovt_sched_init(). */
 	void (*dispatched)(void *host, struct ovt_sched_task *task);
 	void *host;
-	/* And this, where cores differ: the cores of a task that names none, bit core - 1. */
+	/* Returns the cores of a task that names none, bit core - 1; set where cores differ. */
 	u64 (*cores_of)(const struct ovt_sched_task *task);
 };
 
@@ -189,11 +190,11 @@ struct ovt_sched_queue_core {
  */
 struct ovt_sched_queue {
 	struct ovt_sched *sched;
-	struct ovt_tree_node link;	/* in a tree if something changed since none might go */
+	struct ovt_tree_node link;	/* in a tree while one of its tasks may go */
 	u64 place;
 	struct ovt_tree high;		/* tasks of priority 255 */
-	struct ovt_sched_lines cpu_first;	/* tasks below that begin with a CPU segment */
-	struct ovt_sched_wanting any;	/* tasks below that want a slot on any core */
+	struct ovt_sched_lines cpu_first;	/* tasks below 255 that begin with a CPU segment */
+	struct ovt_sched_wanting any;	/* tasks below 255 that want a slot on any core */
 	struct ovt_sched_queue_core *cores;
 	u64 cores_waiting;		/* bit k - 1: @wanting.waiting of core k is not empty */
 	u64 cores_ready;		/* bit k - 1: @wanting.ready or @spanning is not empty */
@@ -287,7 +288,7 @@ enum ovt_sched_action_type {
 	OVT_SCHED_SUBMIT,	/* BPU segment @segment of @task as one job */
 	OVT_SCHED_RUN_CPU,	/* CPU segment @segment of @task on a worker of its process */
 	OVT_SCHED_CANCEL_JOB,	/* cancel the job that @task has on the device */
-	OVT_SCHED_OVERDUE,	/* nothing: CPU segment @segment of @task has become overdue */
+	OVT_SCHED_OVERDUE,	/* only a report: CPU segment @segment became overdue */
 	OVT_SCHED_END,		/* @task is over; the scheduler refers to it no more */
 };
 
@@ -333,8 +334,8 @@ bool ovt_sched_segment_ended(struct ovt_sched *sched, struct ovt_sched_task *tas
 			     u64 now, struct ovt_sched_action *action);
 
 /*
- * A task that runs ends with the FC or CPU segment that runs, any other ends at once.  Returns true
- * if the host is to carry out @action.  Cancelling twice, or a task that is over, does nothing.
+ * Cancels @task.  It ends with its FC or CPU segment that runs, else at once.  Returns true if the
+ * host is to carry out @action.  A second cancel, or that of a task that is over, does nothing.
  */
 bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
 		      struct ovt_sched_action *action);

@@ -104,7 +104,7 @@ static void move_lines(struct ovt_sched_process *process, move_line *move)
 	}
 }
 
-/* Counts places.  With the process's first place, or without its last, its lines change trees. */
+/* Counts places.  With its first place, or without its last, a process's lines change trees. */
 static void change_places(struct ovt_sched_process *process, u32 dispatched)
 {
 	struct ovt_sched_queue *queue = process->queue;

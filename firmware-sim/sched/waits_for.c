@@ -192,7 +192,7 @@ void ovt_sched_waits_for(struct ovt_sched *sched, const struct ovt_sched_task *t
 	if (task->state == OVT_SCHED_CPU_WAITING)
 		wait_for_worker(wait);
 	else if (ovt_sched_is_high(task))
-		return; /* it goes even where others wait */
+		return; /* a task of 255 waits for no slot */
 	else if (task->state == OVT_SCHED_WAITING)
 		wait_for_dispatch(&look, wait);
 	else if (task->state == OVT_SCHED_READY)

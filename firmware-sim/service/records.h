@@ -36,7 +36,7 @@ u64 ovt_record_key_of_fcs(u64 address, const struct overtake_fc *fcs, u32 fc_cou
 /* Returns the key of a group of such FCs. */
 u64 ovt_record_key_of_group(u64 address, const struct ovt_fw_group *group);
 
-/* Returns the key of a CPU segment that its process calls @cpu_key; equals one of FCs by chance. */
+/* Returns the key of a CPU segment that its process calls @cpu_key; it may equal a key of FCs. */
 u64 ovt_record_key_of_cpu(u64 cpu_key);
 
 /* Returns the nanoseconds of @key's record, rounded to the nearest; @guess if it has none. */

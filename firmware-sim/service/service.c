@@ -252,7 +252,7 @@ void ovt_service_handle_ends(struct ovt_service *service, u64 now)
 	}
 }
 
-/* Live tasks end first: from the first call on none of them goes on.  Then ended ones go. */
+/* Live tasks end first: from the first call on none of them goes on.  Then ended ones are freed. */
 bool ovt_service_abandon(struct ovt_service_process *process, u64 now)
 {
 	struct ovt_service *service = process->service;

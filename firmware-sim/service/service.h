@@ -157,7 +157,7 @@ void ovt_service_open(struct ovt_service *service, struct ovt_service_process *p
 u32 ovt_service_places_of_a_user(u32 task_limit);
 
 /*
- * @process has gone, in whatever way: its tasks end; a task with a job on the device ends when the
+ * @process has gone, orderly or not: its tasks end; a task with a job on the device ends when the
  * job has ended.  Tasks that had ended are released.  A call ends some of the tasks only, so the
  * host calls this again as long as it returns true.  The host calls nothing else for @process any
  * more but ovt_service_job_ended().  Other calls may come between two of these: no task of @process
@@ -249,7 +249,7 @@ static inline bool ovt_service_has_ended(const struct ovt_service_task *task)
 void ovt_service_collect(struct ovt_service_task *task);
 
 /**
- * struct ovt_service_counts - numbers of a process at the moment, for people
+ * struct ovt_service_counts - present numbers of a process, for people
  * @waiting: tasks that were not dispatched
  * @ready: tasks that were dispatched and wait for a slot
  * @dispatched: tasks that were dispatched and are not over
@@ -266,7 +266,7 @@ struct ovt_service_counts {
 	u32 uncollected;
 };
 
-/* Counts in the same few steps however many tasks there are. */
+/* Counts in constant time, however many tasks there are. */
 struct ovt_service_counts ovt_service_count(const struct ovt_service_process *process);
 
 /* Returns the number of tasks that have arrived and are not over. */

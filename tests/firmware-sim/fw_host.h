@@ -70,8 +70,8 @@ struct mock {
 #define CASE(test)	cmocka_unit_test_teardown(test, mocks_end)
 
 /*
- * Makes a mock of the test that has @state, which may have several: CASE() frees them with their
- * jobs.
+ * Makes a mock of the test that has @state.  A test may have several mocks: CASE() frees them with
+ * their jobs.
  * @event_count: a power of two from 16 to 64.
  */
 struct mock *mock_new(void **state, u32 cores, enum ovt_mode mode, u32 event_count);

@@ -33,7 +33,7 @@ static void far_taps(struct overtake_insn *insn, u64 *state)
 		insn->stride_width = insn->dilation_width ? insn->dilation_width : 0xffff;
 }
 
-/* Now and then so many taps that a period of those that reach an output fits in, and more. */
+/* Now and then makes a kernel longer than the period of the taps that reach an output. */
 static void long_kernel(struct overtake_insn *insn, u64 *state)
 {
 	if (insn->opcode != OVERTAKE_OP_TRANSPOSED_CONV || random_between(state, 0, 3))
@@ -121,7 +121,7 @@ static void init_conv(struct random_job *job, u64 *state)
 			    inputs * job->insn.kernel_height * job->insn.kernel_width, state);
 }
 
-/* Vectors have up to 64 channels. */
+/* Makes up to 30 or up to 150 channels: vectors have up to 64. */
 static void init_depthwise(struct random_job *job, u64 *state)
 {
 	u32 channels = random_between(state, 1, random_between(state, 0, 2) ? 30 : 150);

@@ -35,7 +35,10 @@ struct host {
 	char answers[4096];
 };
 
-/* Options; the defaults: "priority", 1 core, 1 slot, task limit 8, 4 workers, rules never hold. */
+/*
+ * Options; the defaults: "priority", 1 core, 1 slot, task limit 8, 4 workers.  By default only
+ * tasks shorter than the rest of a gap are inserted.
+ */
 struct host_options {
 	const char *policy;
 	u32 cores;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a host of the coordinator may rely on: memory of tasks as it comes, what it leaves out, and
- * numbers of any size.
+ * The freedom of a coordinator's host: any content of the memory of tasks, data that it leaves out,
+ * and numbers of any size.
  */
 #include "cmocka_all.h"
 #include "sched/coord/internal.h"
@@ -52,7 +52,7 @@ static void add_model(struct host *host, u32 processors)
 	ovt_coord_add_model(&host->coord, &host->model);
 }
 
-/* A task arrives whose memory had something else in it. */
+/* Lets a task arrive whose memory held other data. */
 static struct ovt_coord_task *arrive(struct host *host, u32 index, u32 priority, u64 now)
 {
 	struct ovt_coord_task *task = &host->tasks[index];
@@ -159,7 +159,7 @@ static void test_measured_times_need_a_cost(void **state)
 	assert_int_equal(ovt_coord_record_of(&host.model, 0, 0, 0, 1)->time, 20);
 }
 
-/* A record from before holds the time of a piece: the next run is smoothed into it. */
+/* The host sets the record of a piece before the first run, which is smoothed into it. */
 static void test_records_may_come_from_before(void **state)
 {
 	static struct host host;

@@ -343,7 +343,7 @@ static void test_one_wrong_region_is_refused(void **state)
 	}
 }
 
-/* Which opcodes use a field, as overtake_isa.h says. */
+/* The opcodes that use each field, by overtake_isa.h. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -497,7 +497,7 @@ static void test_sizes_near_the_limits(void **state)
 
 	(void)state;
 	exact_regions(regions, OP(COPY));
-	/* A region as large as no memory: the product of rows and stride is near 2^64. */
+	/* A region larger than any memory: the product of rows and stride is near 2^64. */
 	regions[JOB_IN0].length = regions[JOB_OUT].length = ~0ull;
 	insn.in[0].height = insn.out.height = 0xffffffff;
 	insn.in[0].row_stride = insn.out.row_stride = 0xffffffff;

@@ -285,7 +285,7 @@ static void cancels_kills_and_holds_act_while_device_time_stands(void **state)
 }
 
 /*
- * Core 1 has been told to abort its FC, but has not done so.  Until it does, device time cannot
+ * Core 1 has a request to abort its FC, but has not seen it.  Until it does, device time cannot
  * pass the abort, so no timer is wanted.
  */
 static void no_timer_is_wanted_while_an_abort_is_to_be_executed(void **state)

@@ -215,7 +215,7 @@ static void a_context_that_has_rested_joins_at_the_end(void **state)
 			   "A3@1000000008 A4@1000000018 C2@1000000028 A5@1000000033");
 }
 
-/* B rests first, but at the same instant A's window began before B's. */
+/* B rests first, but A's window began before B's, in the same instant. */
 static void contexts_return_in_the_order_of_their_windows(void **state)
 {
 	struct mock *mock = fair_new_with_quota(state, 2, 1, 5);

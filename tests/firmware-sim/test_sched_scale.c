@@ -279,7 +279,7 @@ static void cancel_one(struct crowd *crowd)
 		carry_out(crowd, &action);
 }
 
-/* Lets all tasks arrive before any may go; then ends one after another, and cancels some. */
+/* Lets all tasks arrive before any may go, then ends one after another and cancels some. */
 static void run(struct crowd *crowd, bool with_cancels)
 {
 	u32 number;

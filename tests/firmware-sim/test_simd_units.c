@@ -31,7 +31,7 @@ static struct overtake_insn window_insn(u16 opcode, u16 kernel_height, u16 kerne
 				       .params_region = JOB_PARAMS };
 }
 
-/* A tensor without gaps. */
+/* Places a tensor without gaps. */
 static void place(struct random_job *job, struct overtake_operand *operand, u32 region, u32 height,
 		  u32 width, u32 channels, u64 *seed)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The firmware between threads, under the thread sanitizer in every build that has no other one; and once
-# for each barrier of its queues without it: then the sanitizer has to see a race.
+# The firmware between threads, under the thread sanitizer in every build without another sanitizer.
+# Each barrier of its queues is also left out once: then the sanitizer has to see a race.
 if(CMAKE_BUILD_TYPE STREQUAL Coverage OR (OVERTAKE_SANITIZE AND NOT OVERTAKE_SANITIZE STREQUAL thread))
   return()
 endif()
@@ -19,7 +19,7 @@ target_link_libraries(overtake_firmware_threaded PUBLIC Threads::Threads)
 add_library(threads_of_test OBJECT test_threads.c)
 target_link_libraries(threads_of_test PRIVATE overtake_firmware_threaded)
 
-# threaded_test(NAME SOURCE...): what SOURCE defines is not taken from the library.
+# threaded_test(NAME SOURCE...): functions that a SOURCE defines replace those of the library.
 function(threaded_test name)
   add_executable(${name} $<TARGET_OBJECTS:threads_of_test> ${ARGN})
   target_link_libraries(${name} PRIVATE overtake_firmware_threaded ${CMOCKA_LIBRARY})

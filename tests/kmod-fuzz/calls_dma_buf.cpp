@@ -72,8 +72,8 @@ void Worker::dma_buf(File& file) {
     dma_buf_export_sync_file export_sync = {.flags = 1 + random_.below(3), .fd = -1};
     void* memory;
     int ret = -1;
-    // Linux 6.12's udmabuf maps in the first direction it is asked for and unmaps in both, which
-    // checkers of the DMA API do not like.
+    // Linux 6.12's udmabuf maps in the first direction it is asked for and unmaps in both, of which
+    // checkers of the DMA API complain.
     if (sync.flags & DMA_BUF_SYNC_RW)
         sync.flags |= DMA_BUF_SYNC_RW;
     log(Kind::dma_buf, "fd %d, act %u, file %u", fd, what, file.index);
@@ -119,7 +119,8 @@ void Worker::foreign_dma_buf(uint32_t slot) {
     if (device >= 0 && memory >= 0 && !ftruncate(memory, static_cast<off_t>(create.size)) &&
         !fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK)) {
         const int fd = ioctl(device, UDMABUF_CREATE, &create);
-        // The first access maps it, in Linux 6.12 without a lock: before any other thread can.
+        // The first access maps the buffer, in Linux 6.12 without a lock, so it comes before other
+        // threads can access it.
         for (const uint64_t edge : {DMA_BUF_SYNC_START, DMA_BUF_SYNC_END}) {
             dma_buf_sync sync = {.flags = edge | DMA_BUF_SYNC_RW};
             ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync);

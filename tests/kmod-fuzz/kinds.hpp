@@ -69,7 +69,7 @@ constexpr std::size_t kind_count = static_cast<std::size_t>(Kind::count);
 
 struct KindInfo {
     const char* name;
-    bool main;          // a fuzz run in which most of these are refused has tested nothing
+    bool main;          // a run fails in which most calls of this kind are refused
     const char* errors; // names of the documented errors, separated by blanks; "*": any
 };
 

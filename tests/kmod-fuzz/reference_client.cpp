@@ -110,7 +110,8 @@ overtake_result submit_and_wait(const ReferenceClient& client, uint64_t number) 
     return wait.result;
 }
 
-// Prints of a wrong buffer what shows whether a sum is wrong or another client wrote to it.
+// Prints the differences of a wrong buffer, which show whether a sum is wrong or another client
+// wrote to it.
 void check_bytes(const ReferenceClient& client, uint64_t number, const overtake_insn& insn,
                  const std::vector<uint8_t>& expected) {
     uint64_t first = data_bytes, last = 0, count = 0;
@@ -139,7 +140,8 @@ bool is_hit_by_fault(int32_t status) {
 }
 
 // Runs a job again, a few times, if the queue timeout ended it before it began: others may have
-// queued more than an emulated device does in that time. So does a job that a planned fault hit.
+// queued more than an emulated device does in that time. A job that a planned fault hit runs
+// again, too.
 void run_job(const ReferenceClient& client, uint64_t number, uint16_t opcode, bool has_faults) {
     static std::vector<uint8_t> expected(data_bytes);
     overtake_result result;

@@ -44,8 +44,8 @@ bool report_kind(const Shared& shared, std::size_t index) {
     std::printf("# %-24s %9llu %9llu %4llu %% %s\n", kind.name,
                 static_cast<unsigned long long>(made), static_cast<unsigned long long>(succeeded),
                 static_cast<unsigned long long>(percent), by_error(shared.refused[index]).c_str());
-    // What waited in vain was taken as well; how often that happens depends on the machine.  But it
-    // does not happen always.
+    // Calls that waited in vain were accepted, too; their number depends on the machine.  But some
+    // calls must succeed.
     uint64_t taken = succeeded;
     for (const int error : {ETIMEDOUT, ETIME, EINTR})
         taken += shared.refused[index][error];

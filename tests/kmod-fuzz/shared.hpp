@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What all processes of a fuzz run share: one anonymous mapping made by the supervisor. Everything
-// in it is atomic, as any process may be killed at any instruction.
+// The memory that all processes of a fuzz run share: one anonymous mapping made by the supervisor.
+// Everything in it is atomic, as any process may be killed at any instruction.
 #pragma once
 
 #include <atomic>

@@ -66,7 +66,7 @@ int show_buffer(const File& file, uint32_t slot, uint64_t bytes, uint64_t offset
 
 // Memory of a thread for the pointers of calls, at the same address in every run.
 //
-//     0       arguments end at the end of this page; the next one is not there
+//     0       arguments end at the end of this page; the next page is not mapped
 //     64 KiB  FC table, 512 KiB
 //     768 KiB bindings; 772 KiB a page for answers; 776 KiB a page that can only be read
 //     800 KiB segments of tasks; 816 KiB their events; 832 KiB their results, 72 KiB

@@ -6,7 +6,8 @@
  *	kmod_attack ATTACK MEASURE
  *
  * Prints "ATTACK MEASURE MILLISECONDS" (or KiB for memory), or ">" and CAP_S for a longer time.
- * The exit status is 0 unless something could not be tried.  run-attacks makes a table of them.
+ * The exit status is 0 unless an attack or a measurement could not be made.  run-attacks makes a
+ * table of them.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  *	kmod_client all			open device 0 and make every call there is
  *	kmod_client use FD CONTEXT PRIORITY TAG
  *					run a job on a file and a context that another process made
- *	kmod_client refused FD		no file of ours has this number
+ *	kmod_client refused FD		check that FD is no open file of this process
  *
  * The exit status is 0, or 1 with the reason on standard error.
  */

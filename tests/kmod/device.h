@@ -68,7 +68,7 @@ struct job {
 
 void job_init(struct job *job, const struct client *client, uint64_t tag, uint32_t first,
 	      uint32_t fc_count);
-/* job_init() must have been called on the same object: it holds pointers into itself */
+/* Submits @job, which holds pointers into itself: job_init() has initialised it in this place. */
 int job_submit(const struct client *client, struct job *job);
 int job_wait(const struct client *client, uint64_t tag, int64_t deadline_ns,
 	     struct overtake_result *result);

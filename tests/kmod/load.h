@@ -7,8 +7,9 @@
 #include <sys/types.h>
 
 /*
- * A client that does everything at once (ioctl, io_uring, cancels, maps, contexts), differently for
- * each @seed, until it is killed.  If the device goes away, the client opens the device again.
+ * Starts a client that makes all kinds of calls (ioctl, io_uring, cancels, maps, contexts), in
+ * another order for each @seed, until it is killed.  If the device goes away, the client opens the
+ * device again.
  */
 pid_t load_start(unsigned int seed);
 pid_t load_start_on(unsigned int index, unsigned int seed); /* device overtake.@index, else 0 */

@@ -130,7 +130,7 @@ static void run_child(const struct test_case *test)
 	_exit(0);
 }
 
-/* Runs a case; @text: why it failed or was skipped, empty if it passed.  True if skipped. */
+/* Returns true if the case was skipped.  @text: why it failed or was skipped, else empty. */
 static bool run_case(const struct test_case *test, char *text, size_t size)
 {
 	int pipes[2], status;

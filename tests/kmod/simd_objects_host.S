@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the module's objects need from a kernel, for tests that run them in a process: functions that
- * the compiler calls, which do nothing here, and the protector's value at %gs:40.
+ * Symbols of a kernel that the module's objects need, for tests that run them in a process:
+ * functions that the compiler calls, which do nothing here, and the stack protector's value.
  */
 	.text
 	.globl __fentry__, __x86_return_thunk

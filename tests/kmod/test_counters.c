@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Counters for strangers: an unprivileged client that reads them as often as it likes does not
- * learn how long each FC of another client takes.
+ * Counters for clients without CAP_PERFMON: such a client, which reads them as often as it likes,
+ * does not learn how long each FC of another client takes.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -151,7 +151,7 @@ static void strangers_learn_no_duration(void)
 	close(observer.fd);
 }
 
-/* Returns the counters as a stranger sees them, when they have had time to change. */
+/* Returns the coarse counters, after two periods in which they could change. */
 static struct drm_overtake_core_info coarse(int fd)
 {
 	struct drm_overtake_core_info info;
@@ -223,7 +223,7 @@ static uint64_t shown(const char *name)
 	return read_counter(path);
 }
 
-/* Sysfs shows all users the numbers that the query shows strangers. */
+/* Sysfs shows all users the numbers that the query shows clients without CAP_PERFMON. */
 static void sysfs_is_coarse_for_all(void)
 {
 	struct client client = client_open(0, 255);

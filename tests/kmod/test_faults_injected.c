@@ -360,7 +360,7 @@ static void the_kernels_rules_inject(void)
 	ret = try_plan(0, "descriptor=2/100/0/2");
 	debugfs_path(path, sizeof(path), 0, "fail_descriptor/probability");
 	if (access(path, F_OK)) {
-		/* A plan that this kernel lacks is refused, and changes nothing. */
+		/* Without the kernel's fault injection a rule is refused, and changes nothing. */
 		check_equal(ret, -EOPNOTSUPP);
 		debugfs_path(path, sizeof(path), 0, "inject");
 		check_equal(read_counter_after(path, "planned reset:"), 1000000);

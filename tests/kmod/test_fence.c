@@ -19,7 +19,7 @@
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 
 /*
- * @first runs on core 1, @second waits for its fence, for core 2.
+ * @first takes core 1; @second waits for the fence of @first, and takes core 2.
  */
 struct pair {
 	struct client client;

@@ -194,7 +194,7 @@ static void refused_by_ring(void)
 	refuse_all(submit_by_ring);
 }
 
-/* Too many stages count as a refusal of the limit of stages. */
+/* A group with too many stages counts as refused by the limit of stages. */
 static void the_limit_counts_refusals(void)
 {
 	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];

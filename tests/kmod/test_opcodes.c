@@ -94,7 +94,7 @@ static void hostile_submit(struct hostile *hostile, uint64_t tag, uint32_t insns
 	be_root();
 }
 
-/* Takes a new context for each opcode, so that no ban helps. */
+/* Takes a new context for each opcode, so that no ban ends the attack. */
 static void new_context(struct hostile *hostile)
 {
 	be_nobody();

@@ -196,7 +196,7 @@ static void users_are_read_in_bounded_pieces(void)
 		client_close(&clients[i]);
 }
 
-/* While an FC hangs, the file shows who has the device, who waits, and since when. */
+/* While an FC hangs, the file shows which jobs run, which wait, and since when. */
 static void state_of_a_device_that_hangs(void)
 {
 	struct client client = client_open(0, 254);

@@ -27,7 +27,7 @@ static struct overtake_result collect(const struct client *client, uint64_t tag,
 	return result;
 }
 
-/* Copies 64 bytes between scratch and the data. */
+/* Writes an instruction that copies 64 bytes between scratch and the data. */
 static void put_scratch_copy(struct client *client, uint32_t index, bool out_of_scratch,
 			     uint32_t data_offset)
 {

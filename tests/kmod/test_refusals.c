@@ -334,7 +334,7 @@ static void queries_and_others(void)
 	client_close(&client);
 }
 
-/* Another client's buffers, contexts and jobs do not exist. */
+/* Calls on another client's buffers, contexts and jobs fail as if these did not exist. */
 static void strangers_objects(void)
 {
 	struct client client = client_open(0, 254);

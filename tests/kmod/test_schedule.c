@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Order and times of FCs, exactly, on the manual clock: 1000 cycles of the ideal profile are 1 us.
- * (All FC-level scenarios run elsewhere; these tests are for what only the driver adds.)
+ * Scenarios of FCs alone run elsewhere; these tests are for the driver's additions.
  */
 #include <errno.h>
 #include <stdio.h>

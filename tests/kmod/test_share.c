@@ -72,7 +72,7 @@ static void import_of_vgem(void)
 	import_computes(vgem_create(SIZE));
 }
 
-/* The device keeps what it needs: all others have closed the buffer. */
+/* The device keeps the buffer although all others have closed it. */
 static void import_outlives_its_exporter(void)
 {
 	struct client client = client_open(0, 254);
@@ -226,7 +226,7 @@ static void foreign_fences_of_a_shared_buffer(void)
 	client_close(&client);
 }
 
-/* Others see when the device is done with a buffer. */
+/* Importers see when the device has finished with a buffer. */
 static void importers_see_the_devices_fences(void)
 {
 	struct client client = client_open_at_zero();

@@ -57,7 +57,7 @@ static bool cpu_has(const char *flag)
 	return found;
 }
 
-/* Returns what device 2, with simd=vnni, shows on a CPU with AVX2. */
+/* Returns the level that device 2, with simd=vnni, shows on a CPU with AVX2. */
 static const char *best_level(void)
 {
 	if (cpu_has("avx512f") && cpu_has("avx512bw") && cpu_has("avx512vl") &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// That this file and abi.c compile is most of the test; what is left is that no structure and
-// no field of the headers is missing from abi.inc.
+// This file and abi.c compile only if the layout is that of abi.inc.  The test also checks that
+// abi.inc lacks no structure and no field of the headers.
 #include "abi.h"
 
 #include <fstream>

@@ -3,9 +3,9 @@
  * CONV.
  *
  * Outputs are computed in groups of pixels whose inputs fit into the scratch (hw/simd/inputs.h).
- * A unit of work is a strip of up to 6 pixels of a group times 16 output channels.  It is
- * multiplied as bytes where the weights allow it, else as words; the weights are packed for that
- * where there are enough pixels to make it worth while.  A CPU with VNNI multiplies any weights as
+ * A unit of work is a strip of up to 6 pixels of a group times 16 output channels.  A strip
+ * is multiplied as bytes where the weights allow it, else as words; the weights are packed where
+ * enough pixels share them.  A CPU with VNNI multiplies any weights as
  * bytes, and with AVX512-VNNI a unit of work is pixels of a row times two blocks of 16 output
  * channels.
  *
@@ -32,7 +32,7 @@
 /* Least number of pixels for which packing weights is worth while, as bytes and as words. */
 #define BYTES_PIXELS	8u
 #define WORDS_PIXELS	24u
-/* The same as bytes that need no check. */
+/* The same for VNNI, whose bytes need no check. */
 #define VNNI_PIXELS	2u
 
 /* ovt_cursor.filled: what the scratch holds for the cursor's outputs. */
@@ -149,7 +149,7 @@ bool ovt_simd_conv_covers(const struct overtake_insn *insn)
 	return ovt_conv_plan_init(&plan, insn) && ovt_conv_plan_pays(&plan, insn);
 }
 
-/* Doubles the first 8 outputs, for two pixels at once, in the order of both their sums. */
+/* Repeats the first 8 outputs, for two pixels at once, in the order of the sums of both. */
 static void repeat_outputs(struct ovt_simd_channels *outputs)
 {
 	struct ovt_simd_factors *factors = &outputs->factors;
@@ -459,7 +459,7 @@ static bool pack(const struct ovt_conv_plan *plan, const struct overtake_insn *i
 	}
 	if (!(*filled & WIDE)) {
 		if (pixels >= BYTES_PIXELS && ovt_conv_bytes_fit(plan)) {
-			/* The work of splitting all of them. */
+			/* The work if all weights are split. */
 			*work -= 20 + (s64)plan->block_bytes / PRODUCTS_PER_NS * 6;
 			*filled |= ovt_conv_pack_bytes(plan, weights, count, pixels, scratch) ?
 				   PACKED_BYTES : WIDE;

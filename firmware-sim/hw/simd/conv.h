@@ -7,7 +7,7 @@
 #include "hw/simd/requantise.h"
 
 #define OVT_STRIP_PIXELS	6u
-/* The same of AVX512-VNNI. */
+/* Greatest number of pixels of a strip that AVX512-VNNI multiplies. */
 #define OVT_ROW_STRIP	8u
 
 /**
@@ -144,7 +144,7 @@ struct ovt_conv_row {
  */
 bool ovt_conv_plan_init(struct ovt_conv_plan *plan, const struct overtake_insn *insn);
 
-/* Whether a unit of work is short enough, and takes less than the scalar operator. */
+/* Whether a unit of work is short enough, and takes less time than the scalar operator. */
 bool ovt_conv_plan_pays(const struct ovt_conv_plan *plan, const struct overtake_insn *insn);
 
 /* Does the work of ovt_simd_run() for an instruction that has been cut. */

@@ -29,7 +29,7 @@
 /* Quads whose weights add up in 16 bits. */
 #define CHUNK_QUADS	64u
 
-/* Number of pixels from which on 3 of 10 vectors may be split, below it 1 of 10: it takes time. */
+/* From so many pixels on, 3 of 10 vectors may be split, else 1 of 10: splitting takes time. */
 #define MANY_PIXELS	128u
 /* Most bytes of packed words: weights that would not stay in the cache are widened each time. */
 #define WORDS_MAX	(20u * 1024u)

@@ -2,8 +2,8 @@
 /*
  * CONV of one pixel: fully connected layers.
  *
- * Each weight is used once, so the time until it is a factor counts.  Two tiles [8 o][2 i] are
- * read at once, 32 bytes, and multiplied in one of two ways.
+ * Each weight is used once, so the time from its load to its multiplication counts.  Two tiles [8
+ * o][2 i] are read at once, 32 bytes, and multiplied in one of two ways.
  *
  * They are multiplied as bytes if no input is negative after its zero point is subtracted, as
  * behind a ReLU, and if there is room for the inputs.  Inputs are split into two digits of 4 bits.
@@ -23,7 +23,7 @@
 
 /* Two tiles, and a vector of inputs. */
 #define STEP_BYTES	(2u * OVERTAKE_WEIGHT_TILE)
-/* What the CPU does not foresee: a block's weights are a page or two. */
+/* Distance of prefetches, which the CPU does not make: a block's weights are a page or two. */
 #define AHEAD_BYTES	1024u
 /* Digits of a step: the low ones, then the high ones. */
 #define DIGITS_BYTES	(2u * STEP_BYTES)
@@ -66,7 +66,7 @@ static __always_inline void put_words(s8 *to, u64 index, s32 pair)
 	ovt_store_s32x4(to + index * (STEP_BYTES / 2), (ovt_s32x4) { pair, pair, pair, pair });
 }
 
-/* A digit of both words, as bytes, 8 times. */
+/* Returns the lowest digit of both words, as bytes, 8 times. */
 static __always_inline ovt_s32x4 repeat_digits(u32 pair)
 {
 	const u32 digits = (pair & 0xf) | (pair >> 8 & 0xf00);
@@ -105,7 +105,7 @@ bool ovt_conv_single_spread(const struct ovt_conv_run *run, struct ovt_simd_scra
 	const u64 pairs = pairs_of(run);
 	const bool digits = are_digits(run, scratch);
 
-	/* The partner of an odd one is 0.  An even number may fill the memory to its end. */
+	/* The partner of an odd pair is 0.  Even pairs may fill the memory to its end. */
 	if (digits) {
 		for_pairs(run, scratch, put_digits, scratch->packed);
 		if (pairs % 2)
@@ -150,7 +150,7 @@ struct halves {
 	ovt_u32x8 second;
 };
 
-/* Low halves of both and high halves of both, added. */
+/* Returns the low halves of both plus the high halves of both. */
 static __always_inline ovt_u32x8 add_halves(ovt_u32x8 a, ovt_u32x8 b)
 {
 	struct ovt_simd_sums ordered = ovt_simd_in_order(a, b);

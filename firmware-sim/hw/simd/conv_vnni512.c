@@ -470,7 +470,7 @@ sums_of(const s8 *weights, const u8 *inputs, u64 pairs, s32 added)
 	return multiply_single(weights, inputs, pairs, 0, false);
 }
 
-/* Weights are read from one end to the other: two blocks of 8 outputs. */
+/* Reads the weights of up to two blocks of 8 outputs from one end to the other. */
 OVT_SIMD_NOINLINE void
 ovt_conv_single_vnni512(s8 *output, const struct ovt_conv_run *run,
 			const struct ovt_conv_block *block, s32 added,

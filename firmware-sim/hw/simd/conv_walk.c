@@ -106,7 +106,7 @@ static __always_inline void next_row(struct ovt_conv_walk *walk)
 	walk->output += walk->next_row_output;
 }
 
-/* Pixels of one row.  Those behind the last are placed as well, but not used. */
+/* Places pixels of one row.  Pixels behind the last are placed as well, but not used. */
 static __always_inline void place_in_row(struct ovt_conv_strip *strip, struct ovt_conv_walk *walk)
 {
 	const u64 window_step = walk->window_step, output_step = walk->output_step;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * DEPTHWISE of 3 x 3 or 5 x 5 taps that are neighbours, of each pixel or of every second one.
+ * DEPTHWISE of 3 x 3 or 5 x 5 taps that are neighbours, with strides of 1 or 2.
  *
  * Inputs are read from the tensor in place.  A column of 16 channels is read once for all windows
  * of a row of outputs.  Its rows are interleaved by twos, so that one multiplication adds both to 8
@@ -18,7 +18,7 @@
 
 /* Work of loading the scales of 16 channels. */
 #define BLOCK_WORK	60
-/* Pixels of 16 channels that the same weights are prepared for, about. */
+/* Approximate number of pixels of 16 channels for which weights are prepared once. */
 #define BAND_PIXELS	512u
 /* Work of beginning a row of outputs. */
 #define ROW_WORK	10
@@ -36,7 +36,7 @@ static __always_inline u32 pairs_of(u32 taps)
  * @start: values with which sums begin
  * @weights: [column of taps][pair of rows], each a vector for the first sums and one for the second
  * @count: number of channels
- * @half: no more than 8 can be read
+ * @half: only 8 channels can be read
  */
 struct block {
 	struct ovt_simd_channels channels;
@@ -100,7 +100,7 @@ static ovt_s16x16 load_tap(const struct overtake_insn *insn, const struct ovt_op
 	return load_channels(from, padded - channel < OVT_SIMD_OUTPUTS);
 }
 
-/* Weights go to @to. */
+/* Loads the parameters of up to 16 channels; their weights go to @to. */
 static OVT_SIMD_NOINLINE void
 load_block(struct block *block, const struct overtake_insn *insn,
 	   const struct ovt_operands *operands, u32 channel, u32 count, s16 *to)
@@ -316,7 +316,7 @@ struct chunk {
 	bool wide;
 };
 
-/* Whether vectors of 64 channels are worth while, of which half may be empty. */
+/* Whether vectors of 64 channels are worth while: half of one may be empty. */
 static bool is_wide(const struct overtake_insn *insn, const struct ovt_simd_scratch *scratch)
 {
 	return scratch->level >= OVT_SIMD_AVX512_VNNI &&

@@ -22,7 +22,7 @@ static u32 windows_in(u64 room, u32 extent, u32 step, u32 wanted)
 	return windows < wanted ? (u32)windows : wanted;
 }
 
-/* Below 2^32: both are below 2^16. */
+/* Returns the rows or columns that a window spans, below 2^32: both arguments are below 2^16. */
 static u32 extent(u32 kernel, u16 dilation)
 {
 	return (kernel - 1) * ovt_dilation(dilation) + 1;
@@ -276,7 +276,7 @@ static void convert(u8 *to, const s8 *from, u64 count, u64 readable, const struc
 	}
 }
 
-/* Converts pixels of one row in the tensor, from left to right: each covers the last's excess. */
+/* Converts pixels of one row in the tensor; each overwrites the excess of the one before it. */
 static void convert_pixels(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 			   const s8 *from, u32 count, u64 readable, u8 *to,
 			   const struct conversion *how)

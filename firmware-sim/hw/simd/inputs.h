@@ -50,9 +50,9 @@ bool ovt_simd_inputs_plan(struct ovt_simd_inputs *inputs, const struct overtake_
 			  u32 channels, u32 align);
 
 /*
- * Whether filling takes less than the scalar operators take for its outputs: @outputs for each
- * pixel, with @products in each for a tap.  Many inputs that dilated or far strided windows span
- * are not multiplied at all.
+ * Whether filling takes less time than the scalar operators take for the group: @outputs for each
+ * pixel, with @products for each tap of an output.  Of dilated or far strided windows, many inputs
+ * are filled but never multiplied.
  */
 bool ovt_simd_inputs_pay(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 			 u32 outputs, u32 products);

@@ -126,7 +126,7 @@ static OVT_SIMD_NOINLINE void multiply_two(const struct matmul_rows *rows,
 		multiply(rows, windows, r, sums, 2);
 }
 
-/* Of @count outputs; the others repeat the last. */
+/* Finds the rows of @count outputs; the other outputs repeat the last row. */
 static void
 find_rows(struct matmul_rows *rows, const struct overtake_insn *insn,
 	  const struct ovt_operands *operands, const struct ovt_cursor *cursor, u32 count)
@@ -142,7 +142,7 @@ find_rows(struct matmul_rows *rows, const struct overtake_insn *insn,
 					     cursor->c + (i < count ? i : count - 1), 0);
 }
 
-/* Two pixels, from the group's pixel @first on, or its last. */
+/* Runs two pixels of the group from pixel @first on, or only its last. */
 static void run_strip(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 		      const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
 		      const struct ovt_cursor *cursor, const struct matmul_rows *rows,

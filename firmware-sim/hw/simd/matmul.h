@@ -5,8 +5,8 @@
 #include "hw/simd/inputs.h"
 
 /*
- * Makes a CONV of MATMUL whose inputs and outputs are the same: only what hw/simd/inputs.h looks
- * at, and the layout of its inputs.  Returns false if a pixel does not fit.
+ * Makes @as_conv a CONV with the inputs and outputs of the MATMUL @insn, and lays out its inputs.
+ * Only fields that hw/simd/inputs.h reads are set.  Returns false if a pixel does not fit.
  */
 bool ovt_matmul_plan(struct ovt_simd_inputs *inputs, struct overtake_insn *as_conv,
 		     const struct overtake_insn *insn);

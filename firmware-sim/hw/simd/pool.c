@@ -9,7 +9,7 @@
 #define ADDENDS	255u
 /* Work of going to the next row of a window. */
 #define ROW_WORK	20
-/* In rows of so many pixels it is the first window alone that finds them cached nowhere. */
+/* In rows of so many pixels, only the first window reads rows that no cache holds. */
 #define WIDE		64u
 
 static u64 padded_channels(const struct overtake_insn *insn)

@@ -9,9 +9,9 @@
  *
  * Sums of at most 2^24 are exact as floats too, as multiplier / 2^shift always is.  So the same is
  * done with floats and 1.5 * 2^23 where no sum can be larger and no factor exceeds 1/2: the product
- * is at most 2^23, what it is added to 1.5 * 2^23 is positive, and positive floats compare as
+ * is at most 2^23, so its sum with 1.5 * 2^23 is positive, and positive floats compare as
  * their bits do.  Products below 2^22 make integers between 2^23 and 2^24, whose bits count them
- * up; larger ones make bits that are 2^22 away at least, which packing saturates.
+ * up; larger products make bits at least 2^22 away, which packing saturates.
  */
 #ifndef OVT_HW_SIMD_REQUANTISE_H
 #define OVT_HW_SIMD_REQUANTISE_H
@@ -20,7 +20,7 @@
 #include "hw/simd/vector.h"
 
 #define OVT_SIMD_OUTPUTS	16u
-/* Even, so that adding it keeps ties even; an output's zero point would not and comes later. */
+/* Even, so that adding it keeps ties even.  Zero points may be odd, so they are added later. */
 #define OVT_ROUNDING_BIAS	6755399441055744.0
 
 /* Bits of 1.5 * 2^23, the same for floats. */
@@ -54,7 +54,7 @@ static __always_inline struct ovt_simd_sums ovt_simd_in_order(ovt_u32x8 first, o
 }
 
 /*
- * multiplier / 2^shift of outputs in the order of their sums.  As floats, which are exact, even
+ * multiplier / 2^shift of outputs in the order of their sums.  A float holds each exactly, even
  * where the products of sums and factors need doubles.
  */
 struct ovt_simd_factors {

@@ -87,16 +87,17 @@ struct ovt_simd_scratch {
 
 /*
  * Work that a host has to wait for at once: ovt_simd_run() called with this much work or less takes
- * well below 200 us (docs/reference/operators.md), for it exceeds it by less than a unit of
- * OVT_SIMD_UNIT.  Units are bounded: groups are small enough to be filled (hw/simd/inputs.h) and
+ * well below 200 us (docs/reference/operators.md), since it exceeds that work by less than a unit
+ * of OVT_SIMD_UNIT.  Units are bounded: groups are small enough to be filled (hw/simd/inputs.h) and
  * strips short enough to be multiplied; larger windows of pools, CONV and DEPTHWISE, and longer
- * rows of MATMUL, have no vector operator.  Reads that no cache holds count: see OVT_SIMD_FAR_WORK.
+ * rows of MATMUL, have no vector operator.  Reads that miss all caches count: see
+ * OVT_SIMD_FAR_WORK.
  */
 #define OVT_SIMD_SLICE		(16 * 1024)
 /* Greatest count of one unit. */
 #define OVT_SIMD_UNIT		(32 * 1024)
 
-/* Pixels or rows this many bytes apart are on a page of their own soon: misses of cache and TLB. */
+/* Pixels or rows so many bytes apart are soon on different pages: reads miss cache and TLB. */
 #define OVT_SIMD_FAR		1024u
 #define OVT_SIMD_FAR_WORK	30
 

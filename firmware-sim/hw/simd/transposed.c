@@ -6,7 +6,7 @@
  * same taps, stride apart in the kernel, reach all of them, and bring inputs that are dilation
  * apart.  So a phase is a CONV of stride 1 with these taps, from the last to the first, whose
  * outputs are further apart.  This holds if stride and dilation have no common divisor; in
- * other instructions some outputs have no tap at all, as if the kernel is shorter than the stride.
+ * other instructions some outputs have no tap, as where the kernel is shorter than the stride.
  *
  * The cursor's row and column are those of the phase, its other fields are of the phase's CONV.
  */
@@ -45,7 +45,7 @@ struct phase {
 	struct axis columns;
 };
 
-/* Returns the first tap whose distance to @position is whole strides; @stride: not just one. */
+/* Returns the only tap below @stride that reaches @position; @stride if there is not just one. */
 static u32 first_tap(u32 position, u32 stride, u32 dilation)
 {
 	u32 back = stride - dilation % stride;
@@ -81,7 +81,7 @@ static bool find_axis(struct axis *axis, u32 phase, u32 stride, u32 pad, u32 ker
 	return axis->pad <= 0xffff && axis->skipped < inputs;
 }
 
-/* The steps of a pointer along the outputs are those of an operand: below 2^32. */
+/* Multiplies *@bytes by @stride.  Returns false if the product is not below 2^32. */
 static bool widen_stride(u32 *bytes, u32 stride)
 {
 	u64 wide = (u64)*bytes * stride;
@@ -119,7 +119,7 @@ static void order_taps(struct ovt_conv_run *run, u32 length, const struct phase 
 	run->weights_column = -(s64)(tap_bytes * insn->stride_width);
 }
 
-/* The weights are those of @insn: taps of a phase are apart and the other way round. */
+/* Makes a phase use the weights of @insn: its taps are apart there, and in reverse order. */
 static void order_weights(struct phase *phase, const struct overtake_insn *insn)
 {
 	struct ovt_conv_plan *plan = &phase->plan;

@@ -7,7 +7,7 @@
 
 /*
  * The pragma applies from here on.  A file that includes this one does so last, except for similar
- * headers, and is called only where the CPU is known to have both (hw/simd/simd.h).
+ * headers.  Its functions run only where the CPU is known to have AVX2 and FMA (hw/simd/simd.h).
  */
 #pragma GCC target("avx2,fma")
 

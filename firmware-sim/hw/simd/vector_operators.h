@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* One pair of functions per opcode, or per few: what ovt_simd_covers() and ovt_simd_run() do. */
+/* A pair of functions for one or a few opcodes: what ovt_simd_covers() and ovt_simd_run() call. */
 #ifndef OVT_HW_SIMD_VECTOR_OPERATORS_H
 #define OVT_HW_SIMD_VECTOR_OPERATORS_H
 

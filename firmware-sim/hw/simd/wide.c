@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * CONV and DEPTHWISE with an input or output of 16 bits, MATMUL of inputs of 16 bits: 8 outputs of
- * a pixel at once, in the order of the scalar operators, which also round what comes out.
+ * a pixel at once, in the order of the scalar operators, which also round the sums.
  *
- * A product of 16 and 8 bits has 22, of two neighbours 23: 256 products are added up in 32 bits,
- * and these sums in 64.  An element of MATMUL's second input is split into two numbers of 8 bits,
- * upper * 256 + lower, which are multiplied apart.  Sums of products of bytes stay in 32 bits, in
- * which they may wrap.
+ * A product of 16 and 8 bits has 22 bits, the sum of two has 23: 256 products are added up in 32
+ * bits, and these sums in 64.  An element of MATMUL's second input is split into two numbers of 8
+ * bits, upper * 256 + lower, which are multiplied apart.  Sums of products of bytes stay in 32
+ * bits, in which they may wrap.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/vector.h"
@@ -126,7 +126,7 @@ bool ovt_simd_wide_conv_covers(const struct overtake_insn *insn)
 	return conv_work(insn) <= OVT_SIMD_UNIT;
 }
 
-/* The weights of a tap are as far from those of the next as a pixel of them is long. */
+/* The weights of neighbouring taps are as far apart as the output has channels. */
 static u64 depthwise_work(const struct overtake_insn *insn)
 {
 	u64 taps = (u64)insn->kernel_height * insn->kernel_width;
@@ -176,7 +176,7 @@ static __always_inline ovt_u32x8 widen_bytes(const s8 *bytes)
 	return (ovt_u32x8)__builtin_ia32_pmovsxbd256((ovt_c8x16)all);
 }
 
-/* 8 channels: what is behind the last is read, as weights and channels have room for. */
+/* Computes 8 channels.  Bytes behind the last are read: weights and channels have room for 8. */
 static OVT_SIMD_NOINLINE void depthwise_unit(const struct overtake_insn *insn,
 					     const struct ovt_operands *operands,
 					     const struct ovt_cursor *at, u32 count)
@@ -288,7 +288,7 @@ static OVT_SIMD_NOINLINE s64 multiply_rows(const s8 *a, const s8 *b, u32 count)
 		ovt_s16x16 words = load_words(b + 2 * k, count - k);
 
 		add(&lower, ovt_multiply_pairs(factors, words << 8 >> 8));
-		/* Rounded up where the lower byte counts as negative. */
+		/* The upper byte is one more where the lower byte counts as negative. */
 		add(&upper, ovt_multiply_pairs(factors, (words >> 8) + (words >> 7 & 1)));
 	}
 	return total(&upper) * 256 + total(&lower);

@@ -19,8 +19,8 @@
  *	ovt_coord_cancel()
  *	ovt_coord_next() until it returns false
  *
- * The host carries each action out before its next call.  It can also get the actions that ends,
- * failures and cancels leave to do from ovt_coord_left_to_do(), between two steps of this list.
+ * The host carries each action out before its next call.  Between two steps of this list it can
+ * also call ovt_coord_left_to_do() for the actions that ends, failures and cancels have left.
  *
  * Steps.  A call to ovt_coord_next() takes O(window x (p n^2 + p^2 n) + log tasks) steps, with p
  * processors and n units of a task, and ovt_coord.steps counts them; where deadlines come, this is
@@ -418,7 +418,7 @@ void ovt_coord_arrive(struct ovt_coord *coord, struct ovt_coord_task *task, u64 
 enum ovt_coord_status ovt_coord_run_ended(struct ovt_coord *coord, struct ovt_coord_run *run,
 					  const struct ovt_coord_end *end, u64 now);
 
-/* Cancelling twice, or a task that is over, does nothing. */
+/* A second cancel, or that of a task that is over, does nothing. */
 void ovt_coord_cancel(struct ovt_coord *coord, struct ovt_coord_task *task);
 
 /*
@@ -436,9 +436,9 @@ u64 ovt_coord_next_trial(const struct ovt_coord *coord, u64 processors);
 /* @works: @processor is in use again. */
 void ovt_coord_trial_ended(struct ovt_coord *coord, u32 processor, bool works, u64 now);
 
-/* Finds an action that tasks that end leave to do: CANCEL or END. */
+/* Finds an action that is left from tasks that end: CANCEL or END. */
 bool ovt_coord_left_to_do(struct ovt_coord *coord, struct ovt_coord_action *action);
-/* Finds such an action; then deadlines, tasks that may go on now, and runs for idle workers. */
+/* Finds such an action, else one for a deadline, a task that may go on now, or an idle worker. */
 bool ovt_coord_next(struct ovt_coord *coord, u64 now, struct ovt_coord_action *action);
 /* Returns when ovt_coord_next() is to be called though nothing happens; OVT_COORD_NEVER: never. */
 u64 ovt_coord_next_deadline(const struct ovt_coord *coord);

@@ -63,7 +63,7 @@ bool ovt_coord_is_idle(const struct ovt_coord_processor *processor)
 	return processor->unfinished_below < processor->depth;
 }
 
-/* A task of 255 goes first at the end of an FC, or of a batch: other runs do not delay it. */
+/* With a core limit, a task of 255 waits only for runs of 255, and for one batch of others. */
 static u64 core_seen_by_high(const struct ovt_coord_processor *core, u64 free_time)
 {
 	const struct ovt_coord_run *below = first_of(&core->queued_below);

@@ -8,7 +8,7 @@
 #define OVT_COORD_WHOLE		OVT_COORD_MAX_UNITS	/* as a chain: all units */
 #define OVT_COORD_RATIO_USUAL	1000u
 #define OVT_COORD_RATIO_MOST	10000u
-#define OVT_COORD_THROTTLED	1250u	/* above this */
+#define OVT_COORD_THROTTLED	1250u	/* a processor with a greater ratio is throttled */
 
 static inline u64 ovt_coord_bit(u32 index)
 {
@@ -71,7 +71,7 @@ struct ovt_coord_record *ovt_coord_record_of(const struct ovt_coord_model *model
 u64 ovt_coord_units_of(const struct ovt_coord_model *model, u32 chain, u32 first, u32 last);
 
 /* expected.c */
-/* Expected times on @processor are those of its class until runs show otherwise. */
+/* Resets the ratio of @processor: it gets the expected times of its class until runs end. */
 void ovt_coord_forget_throttling(const struct ovt_coord *coord,
 				 struct ovt_coord_processor *processor, u64 now);
 u64 ovt_coord_expected(const struct ovt_coord_processor *processor,
@@ -109,7 +109,7 @@ bool ovt_coord_look(struct ovt_coord *coord, u64 now, struct ovt_coord_choice *c
 bool ovt_coord_has_ready_unit(const struct ovt_coord_task *task);
 void ovt_coord_enter(struct ovt_coord *coord, struct ovt_coord_task *task);
 void ovt_coord_leave(struct ovt_coord *coord, struct ovt_coord_task *task);
-/* A processor went out of use or came back: looks again which tasks have a plan. */
+/* Looks again which tasks have a plan, after a processor went out of use or came back. */
 void ovt_coord_sort_anew(struct ovt_coord *coord);
 struct ovt_coord_task *ovt_coord_first(const struct ovt_tree *queue);
 struct ovt_coord_task *ovt_coord_after(struct ovt_coord_task *task);

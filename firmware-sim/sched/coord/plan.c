@@ -180,7 +180,7 @@ static u32 find_ends(struct ovt_coord *coord, const struct ovt_coord_task *task,
 		     u32 first, u32 last, u64 now)
 {
 	struct ovt_coord_scratch *scratch = &coord->scratch;
-	u8 since[OVT_COORD_MAX_PROCESSORS];	/* from which step on it can run all units */
+	u8 since[OVT_COORD_MAX_PROCESSORS];	/* first step from which it runs all units */
 	u32 best = 0;
 	u32 step, q;
 	u64 rest;
