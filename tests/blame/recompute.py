@@ -335,7 +335,7 @@ class Run:
                     and self.has_room(other, near, time))]
 
     def why_queued(self, task, near, time, end):
-        """Returns (cause, owners each of whom may be to blame) for `time` to `end`, in which nothing happens."""
+        """Returns (cause, owners each of whom may be to blame) for `time` to `end`, between which no event comes."""
         if self.undispatched(task, time) and not self.has_room(task, near, time):
             counted = [other for other in near if other.counted(time)]
             first = min(other.dispatched for other in counted)
@@ -430,7 +430,7 @@ class Run:
                 parts.append(("held", frozenset({first[2]}), time))
 
     def core_parts(self, core, begin, end, parts, idle="host", own=None):
-        """Adds what the core ran from `begin` to `end`."""
+        """Adds the FCs that the core ran from `begin` to `end`."""
         lane = self.lanes[core]
         at = max(0, bisect.bisect_right(self.starts.get(core, []), begin) - 1)
         time = begin

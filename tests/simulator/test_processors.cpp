@@ -290,7 +290,7 @@ TEST(ProcessorPicture, HasALaneForEachCoreAndEachWorker) {
         names.push_back(lane.name + (lane.rings ? " with rings" : ""));
     EXPECT_EQ(names, (std::vector<std::string>{"npu.1 with rings", "npu.2 with rings", "cpu #1",
                                                "cpu #2"}));
-    // Boxes of one lane do not overlap, and show everything that the same run has.
+    // Boxes of one lane do not overlap, and show all that the same run has.
     std::vector<std::uint64_t> ends(5);
     std::vector<timeline::Fc> fcs = timeline.fcs;
     std::ranges::stable_sort(fcs, {}, &timeline::Fc::start_ns);

@@ -36,7 +36,7 @@ ANNOUNCEMENT = re.compile(r"overtake-test: expect (.+)")
 OWN_WORDS = re.compile(r"overtake-(test|vm): ")
 # PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT. Lines that start with a space continue a record.
 RECORD = re.compile(r"(\d+),\d+,(\d+),[^;]*;(.*)")
-# What /dev/kmsg makes of a backslash, and of bytes that are not printable ASCII.
+# The form of a backslash, and of bytes that are not printable ASCII, in /dev/kmsg.
 ESCAPED = re.compile(r"\\x([0-9a-f]{2})")
 
 
@@ -89,7 +89,7 @@ def lost_a_patch(console):
 
 
 def complaints(records, allow_rules):
-    """What is wrong with these records, as lines to print; empty when nothing is."""
+    """Returns the faults that these records show, as lines to print; empty if there are none."""
     found = []
     expected = {}  # regular expression -> has it been seen
     for record in records:

@@ -68,7 +68,7 @@ def test_a_lost_patch_is_a_breakpoint_in_the_kernel_itself():
     assert not kernel_log.lost_a_patch(crash("Oops: int3", "ovt_submit+0x5/0x20 [overtake]"))
     assert not kernel_log.lost_a_patch(crash("Oops: invalid opcode", "hrtimer_run_queues+0x5/0x20"))
     assert not kernel_log.lost_a_patch("[   10.1] overtake: ready\n")
-    # The first crash counts: what comes behind it may be its consequence.
+    # The first crash counts: later messages may be its consequence.
     earlier = "[    9.9] BUG: unable to handle page fault for address: 0\n"
     assert not kernel_log.lost_a_patch(earlier + crash("Oops: int3", "hrtimer_run_queues+0x5/0x20"))
 
