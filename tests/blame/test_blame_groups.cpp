@@ -92,7 +92,7 @@ TEST(Blame, AHighGroupBetweenItsStagesHoldsItsCores) {
         }
 }
 
-/// Reports add up whichever events of a group are missing.
+/// Reports add up if any events of a group are missing.
 TEST(Blame, EventsOfAGroupMayBeMissing) {
     std::mt19937 random(7);
     for (int round = 0; round < 3000; round++) {

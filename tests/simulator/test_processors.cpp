@@ -318,7 +318,8 @@ TEST(ProcessorPicture, ShowsWhatFailedAndWhatWasSlower) {
                              (of.works ? " " : " without work ") +
                              std::to_string(of.from_ns / 1000) + " " +
                              (of.to_ns < 3'000'000 ? std::to_string(of.to_ns / 1000) : "end"));
-    // The CPU fails at 1000: a trial at 1500 finds it so, the one at 2500 does not.
+    // The CPU fails at 1000: a trial at 1500 finds the CPU failed, and the trial at 2500 finds it
+    // working.
     EXPECT_EQ(conditions,
               (std::vector<std::string>{"1 takes 50 % 3000 end", "2 takes 300 % 500 900",
                                         "3 out of use without work 1000 2500",

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Tests of kernel_log.py: what counts as a complaint. Prints TAP."""
+"""Tests of kernel_log.py: the records that count as complaints. Prints TAP."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import kernel_log
 
 
 def kmsg(*lines):
-    """Text as /dev/kmsg gives it; a line is (facility, level, text)."""
+    """Returns text in the form of /dev/kmsg; a line is (facility, level, text)."""
     return "".join(
         f"{facility << 3 | level},{number},{number * 1000},-;{text}\n SUBSYSTEM=test\n"
         for number, (facility, level, text) in enumerate(lines)
