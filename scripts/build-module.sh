@@ -41,7 +41,7 @@ fi
 mkdir -p "$farm"
 farm=$(cd "$farm" && pwd)
 exec 9> "$farm/.lock"
-flock 9 # one builder at a time; a second one has nothing left to compile
+flock 9 # one builder at a time; a second one finds all objects compiled
 
 # kbuild accepts no path with white space, so such a checkout is built elsewhere.
 result=$farm/overtake.ko

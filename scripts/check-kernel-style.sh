@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Check that the C of kmod, uapi and firmware-sim follows the kernel's rules. Prints TAP:
 #
-#   checkpatch FILE   checkpatch.pl --strict of Linux 6.12 finds nothing
+#   checkpatch FILE   checkpatch.pl --strict of Linux 6.12 has no complaint
 #   kernel-doc FILE   kernel-doc comments in uapi/ are complete
 #   header FILE       a uapi header compiles alone, as C11 and as C++20
 #   kbuild            the module compiles with W=1 and -Werror, and no stack frame exceeds 1 KiB: a kernel's

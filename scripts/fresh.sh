@@ -77,7 +77,7 @@ megabytes()
 	du -sm --one-file-system "$@" 2> /dev/null | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# keep_busy: starts as many busy processes as --busy says; stop_busy ends them
+# keep_busy: starts the number of busy processes that --busy gives; stop_busy ends them
 keep_busy()
 {
 	local i

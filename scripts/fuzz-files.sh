@@ -4,7 +4,7 @@
 # sanitizers, for SECONDS (600). Needs no device.
 #
 #   SECONDS=60 scripts/fuzz-files.sh model [LIBFUZZER OPTION...]    model files, which it runs as well
-#   SECONDS=60 scripts/fuzz-files.sh server [LIBFUZZER OPTION...]   what clients say to a device server
+#   SECONDS=60 scripts/fuzz-files.sh server [LIBFUZZER OPTION...]   messages of clients to a device server
 #   SECONDS=60 scripts/fuzz-files.sh onnx [LIBFUZZER OPTION...]     ONNX import, to the model file
 #
 # Inputs are kept in build/fuzz-files/NAME/corpus from run to run. An input that breaks the target is left

@@ -297,7 +297,7 @@ def mutants(path, source):
     return [found[place] for place in sorted(found)]
 
 
-# Faults that change nothing
+# Faults that do not change the program
 
 @dataclasses.dataclass(frozen=True)
 class Equivalent:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the C interface of board programs costs: an empty task over the same job in a queue, one at
-// a time and 32 at once, and the bytes that an inference copies.
+// The costs of the C interface of board programs: the time of an empty task over that of the same
+// job in a queue, one at a time and 32 at once, and the bytes that an inference copies.
 //
 //     bench_board [REPETITIONS]
 //
@@ -35,7 +35,7 @@ double now_us() {
     return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
 }
 
-/// One FC that does nothing.
+/// Returns a model of one empty FC.
 ModelSpec nothing() {
     ModelSpec spec = copy_bytes();
     spec.name = "nothing";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What an FC may take its host at worst: for every opcode the host's CPU seconds for a second of
-// the model, over the shapes that ask for most, and the longest step. Beside it what the clock of
-// an FC makes of that.
+// The greatest time that an FC may take on its host: for every opcode, the host's CPU seconds for a
+// second of the cycle model, for the most expensive shapes, and the longest step. Beside these, the
+// limits that the clock of an FC sets.
 //
 //     bench_clock [MIB]
 //
@@ -45,7 +45,7 @@ struct Measured {
     double step_us = 0; ///< the longest step of a run, in CPU time: median of the runs
 };
 
-/// A core whose thread we are.
+/// A core, whose thread is the calling thread.
 class Bench {
 public:
     Bench(std::uint64_t bytes, bool simd) : memory_(bytes, 1), simd_(simd) {

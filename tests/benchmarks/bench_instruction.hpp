@@ -26,7 +26,7 @@ namespace overtake::bench {
 /// quantisation leaves them; or of 7 bits, which AVX2 can multiply as bytes without saturating.
 enum class Weights { any, normal, narrow };
 
-// Our own kernels: an instruction and the memory it needs.
+// The device's kernels: an instruction and its memory.
 class Instruction {
 public:
     Instruction(const Layer& layer, Weights weights, ovt_simd_level level = OVT_SIMD_AVX2)
@@ -98,7 +98,7 @@ private:
         regions_[region] = {static_cast<u8*>(base), length, flags, 0};
     }
 
-    /// Where input @p channel of a tap of an output has its weight.
+    /// Returns the index of the weight of input @p channel of a tap of an output.
     static std::size_t weight_at(const Layer& layer, unsigned out, unsigned tap, unsigned channel) {
         const std::size_t taps = layer.kernel * layer.kernel;
         if (layer.depthwise)
@@ -152,8 +152,8 @@ private:
 
 using Job = std::function<void()>;
 
-/// Median nanoseconds of a call of each job; they take turns, so that what disturbs one disturbs
-/// all. An empty job takes no time.
+/// Median nanoseconds of a call of each job; the jobs take turns, so that other work on the machine
+/// disturbs all of them. An empty job takes no time.
 inline std::vector<double> measure(const std::vector<Job>& jobs, int repetitions) {
     std::vector<std::vector<double>> times(jobs.size());
     std::vector<int> calls(jobs.size());

@@ -115,7 +115,7 @@ unsigned long peak_loop(int rounds) {
 unsigned long peak_loop_vnni(int rounds) {
     constexpr unsigned long products = 12 * 64;
 
-    // zmm0 to zmm11 are the sums; what they hold before does not matter.
+    // zmm0 to zmm11 are the sums; their first values do not matter.
 #define ADD(sum) "vpdpbusd %%zmm15, %%zmm14, %%zmm" sum "\n\t"
     for (int round = 0; round < rounds; round++)
         __asm__ volatile(ADD("0") ADD("1") ADD("2") ADD("3") ADD("4") ADD("5") ADD("6") ADD("7")

@@ -35,7 +35,7 @@ struct Layer {
     bool depthwise = false;
     /// Inputs of any sign; those of the other layers are not negative, as a ReLU leaves them.
     bool signed_inputs = false;
-    /// How often the network has the layer.
+    /// The number of times that the network has the layer.
     unsigned count = 1;
 
     int zero_point() const { return signed_inputs ? -7 : -128; }
@@ -51,7 +51,7 @@ struct Layer {
 
 extern const std::vector<Layer> layers;
 
-/// CPU time of this thread in nanoseconds: what else runs on the machine is not counted.
+/// Returns the CPU time of this thread in nanoseconds: other work on the machine is not counted.
 double now_ns();
 
 /// Multiplies and adds within registers; returns the products.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How fast hw/simd computes the layers of ResNet-18 and MobileNetV2, beside what the CPU can do at
-// most and beside two libraries, on one thread:
+// The speed of hw/simd on the layers of ResNet-18 and MobileNetV2, beside the peak of the CPU and
+// beside two libraries, on one thread:
 //
 //	bench_ops [--repetitions N] [--only LAYER] [--wide-peers]
 //
@@ -113,7 +113,7 @@ void print_row(const Layer& layer, const Rates& rates, const std::pair<double, d
     std::fflush(stdout);
 }
 
-/// Compares those who compute the same: with weights of 8 bits oneDNN's sums may saturate.
+/// Compares only kernels with equal results: with weights of 8 bits, oneDNN's sums may saturate.
 bool judge(const Means& means) {
     const double peer = means.peer.value(), xnnpack = means.xnnpack.value();
     const double narrow = means.narrow.value() / peer;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What a device server costs: an empty job through it over the same job on an embedded device, one
-// at a time and 32 at once, beside a ping-pong between two processes with futexes.
+// The costs of a device server: the time of an empty job through it over that of the same job on an
+// embedded device, one at a time and 32 at once, beside a ping-pong between two processes with
+// futexes.
 //
 //     bench_server [REPETITIONS]
 //
@@ -33,7 +34,7 @@ namespace {
 constexpr std::uint64_t jobs_of_a_turn = 2048;
 constexpr std::size_t deep = 32;
 
-/// A number there and back between two processes, in memory that they share, with futexes.
+/// Sends a number to another process and back, in shared memory, with futexes.
 class PingPong {
 public:
     PingPong()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How long a kernel thread keeps the vector registers, and with them its CPU, at most: the longest
-// call of ovt_simd_run() with OVT_SIMD_SLICE of work over shapes chosen to be awkward.
+// The longest time for which a kernel thread keeps the vector registers, and with them its CPU: the
+// longest call of ovt_simd_run() with OVT_SIMD_SLICE of work, over awkward shapes.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

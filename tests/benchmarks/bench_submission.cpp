@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// What the way of an empty FC to the device and back costs, on each backend, one at a time and 128
-// at once, submitted and recorded; beside floors that have no device behind them: io_uring commands
-// that /dev/null takes, and the way to another thread and back by two eventfds or by two rings in
-// memory.  Then what the call alone takes that submits one job, by its FCs and its scratch, on a
-// core whose clock stands still and whose ring is full.
+// The costs of an empty FC's way to the device and back, on each backend, one at a time and 128 at
+// once, submitted and recorded. Beside them are floors without a device: io_uring commands on
+// /dev/null, and the way to another thread and back by two eventfds or by two rings in memory. Then
+// the time of the call alone that submits one job, by its FCs and its scratch, on a core whose
+// clock stands still and whose ring is full.
 //
 //     bench_submission [DEVICE-NODE [DEVICE-NODE-WITH-MANUAL-CLOCK]] [REPETITIONS]
 //
@@ -85,7 +85,7 @@ private:
     io_uring ring_{};
 };
 
-/// A number to a thread and back, by two eventfds.
+/// Sends a number to a thread and back, by two eventfds.
 double eventfd_round_trips() {
     const int there = eventfd(0, 0), back = eventfd(0, 0);
     std::thread other([&] {
@@ -139,8 +139,8 @@ private:
     alignas(64) std::uint64_t next_taken_ = 0;
 };
 
-/// Through one ring to a thread, which sends each item back through another, `deep` on their way.
-/// A thread that finds nothing to do looks again.
+/// Sends items through one ring to a thread, which sends each back through another ring; `deep`
+/// items are on their way. A thread that finds no item polls again.
 double rings_in_memory() {
     constexpr std::uint64_t items = items_of_a_turn * 64;
     Ring there, back;
@@ -179,7 +179,7 @@ double rings_in_memory() {
 struct Way {
     std::string name;
     std::function<double()> run;
-    std::optional<std::size_t> floor; ///< which way is its floor
+    std::optional<std::size_t> floor; ///< index of the way that is its floor
     std::vector<double> ns{};
 };
 
@@ -203,7 +203,7 @@ void measure(std::vector<Way>& ways, int repetitions) {
     }
 }
 
-/// A device, and what it is called here.
+/// A device and its name in the output.
 struct Backend {
     std::string name;
     std::shared_ptr<Device> device;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How fast hw/simd computes the layers of ResNet-18 and MobileNetV2 with the instructions of newer
-// CPUs, beside what the CPU can do at most and beside two libraries, on one thread:
+// The speed of hw/simd on the layers of ResNet-18 and MobileNetV2 with the instructions of newer
+// CPUs, beside the peak of the CPU and beside two libraries, on one thread:
 //
 //	bench_vnni [--repetitions N] [--only LAYER] [--no-limit]
 //

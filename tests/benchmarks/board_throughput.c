@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A board program that keeps some inferences of a model in flight, and prints how many it did each
- * second.  It knows nothing of processors: board_processors.py runs it with and without
+ * second. The program has no code for processors: board_processors.py runs it with and without
  * OVERTAKE_PROCESSORS.
  *
  *     board_throughput MODEL.ovm COUNT IN_FLIGHT

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What plans for several cores are worth by the cycle model, and how long the search for them
-// takes.
+// The speed-ups of plans for several cores by the cycle model, and the time of the search for them.
 //
 //     bench_core_plans NETWORK.onnx ...
 //
@@ -80,7 +79,7 @@ std::uint64_t best_fixed_ns(const Segments& segments, SearchOptions options) {
     return best;
 }
 
-// From the end on, each block by the scheme that is the fastest for it.
+// Returns the time of a plan that is made from the end on, with the fastest scheme for each block.
 std::uint64_t fused_ns(const Segments& segments, const SearchOptions& options) {
     std::uint64_t ns = 0;
     for (const SegmentLayers& segment : segments)
@@ -106,7 +105,7 @@ std::uint64_t fused_ns(const Segments& segments, const SearchOptions& options) {
     return ns;
 }
 
-// What this thread has taken: on a machine without other work, the time that has passed.
+// Returns the CPU time of this thread: on a machine without other work, the time that has passed.
 double cpu_ms() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

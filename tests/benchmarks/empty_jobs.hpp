@@ -30,7 +30,7 @@ inline double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// What jobs are like, and how they come to the device.
+/// The sizes of jobs, and the way in which they come to the device.
 struct JobShape {
     std::uint32_t fcs = 1;
     std::uint32_t scratch_bytes = 0;
@@ -58,8 +58,8 @@ public:
         }
         return (now_us() - begin) / static_cast<double>(count);
     }
-    /// The median of what the call takes that submits one job, in microseconds, of `count` calls.
-    /// The device has a manual clock, which stands still: no FC runs, and each job is cancelled.
+    /// Returns the median time, in microseconds, of `count` calls that submit one job each. The
+    /// device has a manual clock, which stands still: no FC runs, and each job is cancelled.
     double call(std::size_t count) {
         prepare(1);
         std::vector<double> took;

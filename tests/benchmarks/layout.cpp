@@ -79,7 +79,7 @@ Layout planar(int channels, int height, int width, bool output) {
     return {true, {row, 1, height * row}, (std::size_t)(round_up(channels, 8) * height * row)};
 }
 
-// One shape with its data in NCHW order, and what has to come out.
+// One shape with its data in NCHW order, and the expected results.
 struct Problem {
     Task task;
     int in_height, in_width;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Networks in float on the CPU beside oneDNN alone: each operator a primitive in the layouts that
-// oneDNN likes best, with activations as post-operations, one thread.  What oneDNN has no
-// primitive for is our kernel in planes, in both.  The two in turns, milliseconds of a run.
+// oneDNN likes best, with activations as post-operations, one thread. Both use the library's own
+// kernel in planes for operators for which oneDNN has no primitive. The two run in turns; printed
+// are milliseconds of a run.
 //
 //   bench_plain_onednn [--rounds N] MODEL...      models of `overtake compile --cpu`
 #include <algorithm>
@@ -151,7 +152,8 @@ private:
         });
     }
 
-    // Returns how many operators behind it are part of it.
+    // Adds a primitive for `op`. Returns the number of following operators that the primitive
+    // includes.
     std::size_t add(const CpuOp& op, const CpuOp* next) {
         const cpu::Operation operation = cpu::operation_of(tensors_, op);
         if (op.type == CpuOpType::convolution && operation.integers[0] == 0 &&

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What policies make of several processors: throughput and satisfaction on three mixes of networks.
+"""The results of policies on several processors: throughput and satisfaction on three mixes of networks.
 
     make bench-processors
     tests/benchmarks/processors.py OVERTAKE [--seeds N] [--mixes FILE] [--recovery] [--real PROGRAM]
@@ -100,7 +100,7 @@ class Mix:
                 yield (first, p), (end, e), e, self.entries[e].get("overhead", 0) + move + time
 
     def alone(self, model):
-        """What a request takes when nothing else runs."""
+        """Returns the time of a request when no other request runs."""
         length = len(self.models[model]["units"])
         best = {(0, None): 0}
         for start, end, _, cost in sorted(self.edges(model), key=lambda edge: edge[0][0]):
@@ -146,7 +146,7 @@ class Mix:
         return -solved.fun
 
     def bare(self):
-        """The same without overheads and moves, and with runs that wait on a core."""
+        """Returns the mix without overheads and moves, and with runs that wait on a core."""
         mix = Mix.__new__(Mix)
         mix.__dict__.update(self.__dict__)
         mix.rates, mix.rate_list = {}, []
@@ -157,7 +157,7 @@ class Mix:
         return mix
 
     def only(self, name):
-        """The same with one processor, and the CPU for what it lacks."""
+        """Returns the mix with one processor, and with the CPU for units that this processor does not support."""
         mix = Mix.__new__(Mix)
         mix.__dict__.update(self.__dict__)
         mix.entries = [entry for entry in self.entries if entry["name"] in (name, "cpu")]
@@ -168,7 +168,7 @@ class Mix:
             units = []
             for unit in described["units"]:
                 time = {of: value for of, value in unit["time"].items() if of in classes}
-                if name != "cpu" and len(time) > 1:  # what the processor has, it does itself
+                if name != "cpu" and len(time) > 1:  # the processor runs all units that it supports
                     time.pop("cpu", None)
                 units.append({**unit, "time": time})
             mix.models[model] = {**described, "units": units}
@@ -202,7 +202,7 @@ def scenario_of(mix, policy, **more):
 
 
 def fixed_maps(mix):
-    """Ways to give each network an accelerator, each of which supports its first unit."""
+    """Returns the maps that give each network an accelerator that supports its first unit."""
     names = [entry["name"] for entry in mix.entries if entry["name"] != "cpu"]
     maps = [{}]
     for model, described in mix.models.items():
@@ -262,7 +262,8 @@ def satisfaction(run, mix, policy, seeds, until=SLO_US, **more):
 
 
 def recovery(run, mix, processor, events, seeds):
-    """Satisfaction before, during and after what happens in the fifth second; how many requests never ended."""
+    """Returns satisfaction before, during and after the events of the fifth second, and the number of requests that
+    never ended."""
     loads = slo_loads(mix, RECOVERY_LOAD, 9 * SECOND)
     slo = {load["id"]: load["slo"] for load in loads}
     events = [{"at": at, "processor": processor, **event} for at, event in zip((4 * SECOND, 5 * SECOND), events)]
@@ -279,7 +280,7 @@ def recovery(run, mix, processor, events, seeds):
 
 
 def print_recovery(run, mix, seeds):
-    """Whether it stays within the bound for each processor."""
+    """Returns whether recovery stays within the bound for each processor."""
     kinds = {
         "fails": ({"event": "fail"}, {"event": "recover"}),
         "takes 300 %": ({"event": "throttle", "factor": 300}, {"event": "throttle", "factor": 100}),
@@ -324,7 +325,7 @@ def print_policies(run, mix, seeds):
 
 
 def print_real(simulator, real, mix):
-    """What an engine makes of it under the real clock, beside the simulator. Whether that is enough."""
+    """Prints an engine's results under the real clock, beside the simulator's. Returns whether they reach the bound."""
     print(f"  {'priority, depth 2':<26}{'requests/s':>11}{'optimum':>11}{'of optimum':>12}")
     parts = []
     for round_number in range(REAL_ROUNDS + 1):

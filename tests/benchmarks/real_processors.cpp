@@ -5,9 +5,9 @@
 //     bench_real_processors SCENARIO.json
 //
 // Cores are those of one embedded device in mode timed, whose FCs take the scenario's time; a pool
-// is a processor of the program's own, with one worker, that waits for so long.  The tasks of loads
-// arrive as they do in `overtake sim`, with the same seed.  Prints "tasks" as that command does:
-// times are microseconds from the beginning, an end is when the engine saw it.
+// is a processor of the program's own, with one worker, which waits for a unit's time.  The tasks
+// of loads arrive as they do in `overtake sim`, with the same seed.  Prints "tasks" as that command
+// does: times are microseconds from the beginning, an end is when the engine saw it.
 //
 // All threads have a real-time priority, if this process may have one ("real_time"): without it
 // other processes of a busy machine keep them waiting for tens of milliseconds.

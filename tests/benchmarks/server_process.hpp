@@ -65,7 +65,7 @@ private:
         std::string path = "/tmp/overtake-bench-XXXXXX";
     };
 
-    /// Until SIGTERM; writes to `ready` when clients may come.
+    /// Serves until SIGTERM. Writes to `ready` when clients may connect.
     static int serve(const std::string& path, int ready) {
         try {
             ServerOptions options;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How many FCs a second the simulator gets through on one core, with all of a summary kept.
+// The number of FCs that the simulator simulates in a second on one core, with all of a summary
+// kept.
 // FCs per second is the counter items_per_second.
 #include <benchmark/benchmark.h>
 

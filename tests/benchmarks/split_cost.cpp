@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What splitting costs where it is computed: each network whole and at three limits, run in turns
-// on one embedded core in functional mode, so that a change of the machine's speed meets all of
-// them.
+// The cost of splitting in functional mode: each network whole and at three limits, run in turns on
+// one embedded core, so that a change of the machine's speed meets all of them.
 //
 //     bench_split NETWORK.onnx ...
 //

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench_real_processors runs a scenario to its end under the real clock, whatever happens to processors."""
+"""bench_real_processors runs a scenario to its end under the real clock, with any events of processors."""
 
 import collections
 import json

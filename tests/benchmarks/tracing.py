@@ -56,7 +56,7 @@ def watch(*arguments, out=subprocess.DEVNULL):
 
 
 def attached(process, device, before):
-    """It gets all events from now on."""
+    """Returns whether the watcher gets all events from now on."""
     if process.poll() is not None:
         sys.exit(f"tracing.py: the watcher ended: {process.stderr.read()}")
     if device.startswith("server:"):  # it asks for events in its first call, and their ring is charged to it
@@ -99,7 +99,7 @@ def frames_per_second(options, device):
 
 
 def once(options, device, watcher):
-    """Frames a second while `watcher` (arguments, or None) watches, its share of a CPU, what it said on stderr."""
+    """Returns the frames a second while `watcher` (arguments, or None) watches, its share of a CPU, and its stderr."""
     if watcher is None:
         return frames_per_second(options, device), 0, ""
     process = watch_from_now(device, *watcher)
@@ -115,7 +115,7 @@ def cpu_seconds(process):
 
 
 def is_complete(options, device, directory):
-    """One load under trace --json: every FC that started and ended there is reported, once and in order."""
+    """Returns whether trace --json reports every FC of one load that started and ended, once and in order."""
     path = pathlib.Path(directory, "events")
     with path.open("w") as file:
         process = watch_from_now(device, "trace", "--json", "--type", "fc_start", "--type", "fc_done", out=file)

@@ -18,14 +18,15 @@ namespace overtake::benchmarks {
 
 class WaitingProcessor final : public OwnProcessor {
 public:
-    /// Before the engine loads the model: what its units take, nanoseconds; 0: not here.
+    /// Call it before the engine loads the model. `times` has the nanoseconds of each unit; 0: the
+    /// processor does not support it.
     void add(const Model& model, std::vector<std::uint64_t> times) {
         times_[&model] = std::move(times);
     }
-    /// What it computes ends now, and fails, as do all units until recover().
+    /// The running unit ends now, and fails, as do all units until recover().
     void fail();
     void recover() { works_ = true; }
-    /// Units that begin later take so many percent.
+    /// Units that begin later take `percent` of their times.
     void throttle(std::uint64_t percent) { percent_ = percent; }
 
     std::int32_t prepare(const UnitDescription& unit, std::uint64_t& expected_ns) override;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Computes from a scenario and its timeline alone where the time of each task went, and who caused it.
+"""Computes, from a scenario and its timeline alone, the causes of each task's time and their owners.
 
 Shares nothing with tools/observe/blame, which follows events and keeps queues. For each moment at which a task waits,
 this module looks up in the timeline what all other tasks do at that moment.
@@ -56,14 +56,14 @@ class Task:
                 and self.dispatched <= time < min(self.end, self.overdue or self.end))
 
     def slot_at(self, time):
-        """Returns (since when, cores) of the slot that it holds; None: it holds none."""
+        """Returns (since when, cores) of the task's slot; None: the task holds none."""
         for begin, end, cores in self.slots:
             if begin <= time < end:
                 return begin, cores
         return None
 
     def gap_segment(self, time):
-        """Returns the CPU segment between BPU segments that it is in; None: it is on a core."""
+        """Returns the task's current CPU segment between BPU segments; None: the task is on a core."""
         for job in self.jobs.values():
             if job["arrival"] <= time < job["end"]:
                 return None
@@ -74,7 +74,7 @@ class Task:
         return None
 
     def cores_at(self, time):
-        """Returns the cores that it wants; empty: any."""
+        """Returns the cores that the task wants; empty: any."""
         for job in sorted(self.jobs.values(), key=lambda job: -job["arrival"]):
             if job["arrival"] <= time:
                 return self.cores_of(job)
@@ -266,7 +266,8 @@ class Run:
             task.slots.append((slot[0], task.end, slot[1]))
 
     def overdue_time(self, task, segment):
-        """Returns when a CPU segment waited, or then ran, for too long; None: never, or the priority is 255."""
+        """Returns the time from which a CPU segment waited, or then ran, for too long; None: never, or the priority is
+        255."""
         if "overdue" not in self.scenario or task.priority == HIGH:
             return None
         rule = self.scenario["overdue"]
@@ -335,7 +336,7 @@ class Run:
                     and self.has_room(other, near, time))]
 
     def why_queued(self, task, near, time, end):
-        """Returns (cause, owners each of whom may be to blame) for `time` to `end`, in which nothing happens."""
+        """Returns (cause, owners each of whom may be to blame) for `time` to `end`, between which no event comes."""
         if self.undispatched(task, time) and not self.has_room(task, near, time):
             counted = [other for other in near if other.counted(time)]
             first = min(other.dispatched for other in counted)
@@ -416,7 +417,8 @@ class Run:
     # The device.
 
     def idle_parts(self, core, begin, end, idle, own, parts):
-        """Adds time in which the core runs nothing: it may be held for a group; if that is `own`, it is `idle`."""
+        """Adds time in which the core runs no FC: the core may be held for a group; if this group is `own`, the time is
+        `idle`."""
         moments = {begin, end}
         for arrival, left, _, _ in self.holders[core]:
             moments.update(at for at in (arrival, left) if begin < at < end)
@@ -430,7 +432,7 @@ class Run:
                 parts.append(("held", frozenset({first[2]}), time))
 
     def core_parts(self, core, begin, end, parts, idle="host", own=None):
-        """Adds what the core ran from `begin` to `end`."""
+        """Adds the FCs that the core ran from `begin` to `end`."""
         lane = self.lanes[core]
         at = max(0, bisect.bisect_right(self.starts.get(core, []), begin) - 1)
         time = begin
@@ -448,7 +450,7 @@ class Run:
             self.idle_parts(core, time, end, idle, own, parts)
 
     def fc_parts(self, core, begin, fcs, parts, idle="host", own=None):
-        """Adds FCs on one core, which may run from `begin` on; returns when the last one ended."""
+        """Adds FCs on one core, which may run from `begin` on; returns the end of the last one."""
         time = begin
         for fc in fcs:
             self.core_parts(core, time, fc["start"], parts, idle, own)

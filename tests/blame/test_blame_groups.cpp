@@ -72,7 +72,7 @@ TEST(Blame, WithinAStageTheHostIsLate) {
               (Causes{{Cause::host, 3 + 5}, {Cause::stages, 4 + 1}, {Cause::running, 7 + 6 + 5}}));
 }
 
-/// Core 1 runs nothing from 20 to 55, and the group holds it.
+/// Core 1 runs no FC from 20 to 55, and the group holds it.
 TEST(Blame, AHighGroupBetweenItsStagesHoldsItsCores) {
     Told told;
     const auto on_core_1 = [](Event& event) { event.fc_count = 1; };
@@ -92,7 +92,7 @@ TEST(Blame, AHighGroupBetweenItsStagesHoldsItsCores) {
         }
 }
 
-/// Reports add up whichever events of a group are missing.
+/// Reports add up if any events of a group are missing.
 TEST(Blame, EventsOfAGroupMayBeMissing) {
     std::mt19937 random(7);
     for (int round = 0; round < 3000; round++) {

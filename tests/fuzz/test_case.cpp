@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Fuzz cases as files: the reader accepts everything that is written, and refuses values that a
+// Fuzz cases as files: the reader accepts all cases that are written, and refuses values that a
 // host could not carry out, with their place.
 #include <gtest/gtest.h>
 
@@ -185,7 +185,7 @@ TEST(FuzzCase, AsksForNoMoreThanAHostCanCarryOut) {
     EXPECT_TRUE(refusal(json).starts_with("commands[0]: more than ")) << refusal(json);
 }
 
-/// At the limits that the reader accepts the file must cause no violation.
+/// Cases at the limits that the reader accepts must cause no violation.
 TEST(FuzzCase, TheLargestValuesAreClean) {
     constexpr std::uint32_t u32_max = std::numeric_limits<std::uint32_t>::max();
     const auto clean = [](std::uint64_t seed, const char* what, auto change) {

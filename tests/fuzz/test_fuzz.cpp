@@ -23,7 +23,7 @@ TEST(Fuzz, TwentyThousandCasesAreClean) {
     }
     EXPECT_EQ(result.cases, options.cases);
     EXPECT_GE(result.totals.commands, 100 * options.cases);
-    // The cases reach the situations that they are for.
+    // The cases reach the intended situations.
     EXPECT_GT(result.totals.refused, options.cases);
     EXPECT_GT(result.totals.fcs, 50 * options.cases);
     EXPECT_GT(result.totals.tasks, 10 * options.cases);
@@ -39,7 +39,7 @@ TEST(Fuzz, ACaseIsTheSameEveryTime) {
     }
 }
 
-/// Returns a campaign whose cases do what `behave` does for their numbers, from 0.
+/// Returns a campaign that calls `behave` for each case, with the case's number, from 0.
 CampaignOptions scripted(std::uint64_t cases, unsigned threads,
                          std::function<void(std::uint64_t)> behave) {
     CampaignOptions options;

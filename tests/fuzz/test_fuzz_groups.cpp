@@ -17,7 +17,7 @@ TEST(FuzzGroups, TenThousandRunsAreClean) {
         const auto violation = group_violation(seed, totals);
         ASSERT_EQ(violation, std::nullopt) << "seed " << seed;
     }
-    // The runs reach the situations that they are for.
+    // The runs reach the intended situations.
     EXPECT_GT(totals.groups, 8 * runs);
     EXPECT_GT(totals.fcs, 50 * runs);
     EXPECT_GT(totals.held_starts, 20 * runs);

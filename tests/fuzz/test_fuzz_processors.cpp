@@ -13,7 +13,7 @@ TEST(FuzzProcessors, TwoThousandScenariosAreClean) {
                << result.failure->shrunk.dump();
     }
     EXPECT_EQ(result.cases, 2'000u);
-    // The scenarios reach the situations that they are for.
+    // The scenarios reach the intended situations.
     EXPECT_GT(result.totals.tasks, 4 * result.cases);
     EXPECT_GT(result.totals.runs, 6 * result.cases);
     EXPECT_GT(result.totals.failed, result.cases);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Would the fuzzer find a bug? The device code and the task scheduler with one bug switched on
+// The fuzzer finds bugs: the device code and the task scheduler with one bug switched on
 // (planted/planted.h) must fail within as many cases as `make test` runs on the shipped code.
 #include <cstdio>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Would a bug in groups be found? With one switched on (planted/planted.h) a random run must fail
-// within far fewer runs than `make test` makes of the shipped code.
+// The fuzzer finds bugs in groups: with one bug switched on (planted/planted.h), a random run must
+// fail within far fewer runs than `make test` makes of the shipped code.
 #include <cstdio>
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Would the fuzzer find a bug of the coordinator? With one switched on (planted/planted.h), a rule
-// of every timeline must fail within as many random scenarios as `make test` runs on the shipped
+// The fuzzer finds bugs of the coordinator: with one bug switched on (planted/planted.h), a
+// timeline must break a rule within as many random scenarios as `make test` runs on the shipped
 // code.
 #include <cstdio>
 

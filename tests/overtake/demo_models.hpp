@@ -11,7 +11,7 @@
 
 namespace overtake::test {
 
-/// Writes a compiled model whose FCs take so many us.
+/// Writes a compiled model whose FCs take `fcs_us` microseconds.
 inline void compile_to(const std::string& path, const std::vector<std::uint64_t>& fcs_us) {
     ModelSpec spec = copy_and_softmax();
     auto& fcs = spec.segments[0].fcs;

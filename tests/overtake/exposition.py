@@ -45,7 +45,7 @@ class Exposition:
         self.all[family].append((labels, value))
 
     def samples(self, family, **labels):
-        """Returns the samples with these labels, whatever other labels they have."""
+        """Returns the samples with these labels, and with any others."""
         return [(own, value) for own, value in self.all.get(family, [])
                 if labels.items() <= own.items()]  # fmt: skip
 

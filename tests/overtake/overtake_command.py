@@ -30,8 +30,8 @@ class CommandTest(unittest.TestCase):
         self.directory = pathlib.Path(directory.name)
 
     def make_model(self, name="model.ovm", cycles=None):
-        """Makes a compiled model of two tensors of 2 elements. It runs on the BPU, for so many
-        cycles if they are given, and then on the CPU."""
+        """Makes a compiled model of two tensors of 2 elements. The model runs on the BPU, for `cycles` cycles if given,
+        and then on the CPU."""
         path = self.directory / name
         subprocess.run([MAKE_MODEL, path, *([] if cycles is None else [str(cycles)])], check=True)
         return path

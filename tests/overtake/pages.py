@@ -53,8 +53,8 @@ def outside_fences(page):
 
 
 def pasted_commands(page):
-    """Yields (line number, command) of what a reader would paste: indented blocks, and fenced ones
-    of language sh. A line that ends in a backslash continues in the next; a comment at its end is
+    """Yields (line number, command) of the commands that a reader would paste: indented blocks, and fenced ones of
+    language sh. A line that ends in a backslash continues in the next; a comment at its end is
     left out."""
     lines = [(number, line[4:]) for number, line in outside_fences(page) if line.startswith("    ")]
     for start, language, fenced in blocks(page):

@@ -30,7 +30,7 @@ protected:
         std::ofstream(root_ / path) << text;
     }
 
-    /// Adds accelN of the platform device `name`, with these files; it gets no node.
+    /// Adds accelN of the platform device `name`, with these files, but without a device node.
     void add_device(unsigned number, const std::string& name, const std::string& driver,
                     const std::vector<std::pair<std::string, std::string>>& files) {
         const std::filesystem::path device = root_ / "sys/devices/platform" / name;

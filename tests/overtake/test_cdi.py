@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""overtake cdi: what it prints follows the rules of the CDI specification (SPEC.md and schema.json of
+"""overtake cdi: its output follows the rules of the CDI specification (SPEC.md and schema.json of
 container-device-interface, version 0.5.0). tests/overtake/run-metrics has kernel devices."""
 
 import json
@@ -11,7 +11,7 @@ from overtake_command import CommandTest
 
 DEVICES = sorted(pathlib.Path("/sys/class/accel").glob("accel*/device/core1"))
 
-# The keys that version 0.5.0 knows; readers refuse others. True: the key has to be there.
+# The keys of version 0.5.0; readers refuse others. True: the key is required.
 NODE = {"path": (str, True), "hostPath": (str, False), "type": (str, False), "major": (int, False),
         "minor": (int, False), "fileMode": (int, False), "permissions": (str, False), "uid": (int, False),
         "gid": (int, False)}  # fmt: skip

@@ -57,7 +57,8 @@ private:
     std::shared_ptr<Device> device_;
 };
 
-/// A model of one FC of so many us, and nothing behind it unless `ends_on_cpu`.
+/// A model of one FC of this number of us, with an operator of the CPU after it only if
+/// `ends_on_cpu`.
 std::shared_ptr<const Model> model_of(std::uint64_t service_us, bool ends_on_cpu = false) {
     test::ModelSpec spec = test::copy_and_softmax();
     spec.program = {test::delay_insn(service_us * 1000)};
@@ -87,7 +88,7 @@ struct Fixture {
     load::Outcome run() { return load::run(loads, stop).front(); }
 };
 
-/// A processor that hangs: it keeps each call until go_on().
+/// A processor that hangs: it does not end its calls until go_on().
 class Hanging final : public OwnProcessor {
 public:
     std::int32_t prepare(const UnitDescription& unit, std::uint64_t& expected_ns) override {

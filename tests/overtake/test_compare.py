@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""overtake compare against numpy, and how it ends."""
+"""overtake compare: its numbers are those of numpy, and its exit status."""
 
 import unittest
 

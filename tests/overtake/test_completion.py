@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The completion script for bash: it knows every subcommand and option that --help shows, and bash
-completes with it."""
+"""The completion script for bash: it has every subcommand and option that --help shows, and bash completes with it."""
 import os
 import re
 import shlex

@@ -39,7 +39,7 @@ std::size_t count(const std::string& text, const std::string& part) {
     return found;
 }
 
-/// What the group of the regular expression `pattern` matches, in order.
+/// Returns the matches of the group of the regular expression `pattern`, in order.
 std::vector<std::string> matches(const std::string& text, const std::string& pattern) {
     const std::regex regex(pattern);
     std::vector<std::string> found;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""overtake devices on this machine, whatever nodes it has; tests/overtake/run-kernel has a driver."""
+"""overtake devices on this machine, with or without nodes; tests/overtake/run-kernel has a driver."""
 
 import pathlib
 import unittest

@@ -64,7 +64,7 @@ class Docs(unittest.TestCase):
         return result.stdout
 
     def assert_runs(self, scenario):
-        """Checks both ways out of a scenario: everything that arrived is in both."""
+        """Checks both outputs of a scenario: each has all tasks that arrived."""
         tasks = sum(
             of["tasks"] - of["dropped"]
             for of in json.loads(self.succeed("sim", scenario, "--json"))["classes"]

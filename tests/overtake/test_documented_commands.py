@@ -20,7 +20,7 @@ PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "models/READ
     page for page in sorted((SOURCE / "docs").rglob("*.md")) if page.name != "isa.md"  # formulas
 ]
 
-# What runs a command instead: a file, and a text that it has to contain.
+# The test that runs a command instead: a file, and a text that it has to contain.
 ELSEWHERE = [
     (r"make (demo|test)\b(?! LARGE)", "scripts/fresh.sh", "make demo"),
     (r"make zoo|build/zoo/examples/read_text |make demo LARGE|LARGE=build/zoo", "scripts/run-soak.sh", "make zoo"),
@@ -59,7 +59,7 @@ ELSEWHERE = [
 
 
 def elsewhere(command):
-    """Returns (file, text in it) of what runs the command instead, or None."""
+    """Returns (file, text in it) of the test that runs the command instead, or None."""
     for pattern, path, text in ELSEWHERE:
         if re.match(pattern, command):
             return path, text

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which libraries of other processes a watcher that runs as root attaches to.
+// The libraries of other processes to which a watcher that runs as root attaches.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -84,8 +84,8 @@ void write_text(const char* path, const std::string& text) {
     close(file);
 }
 
-/// Does what any user can: becomes root of a namespace of its own, in which it can give files of
-/// root names of its choice.
+/// Makes this process root of a namespace of its own, in which it can give files of root names of
+/// its choice, as any user can.
 bool enter_own_namespaces() {
     if (setgid(nobody) != 0 || setuid(nobody) != 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
         return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is made of the probes of processes' engines.
+// The events that follow from the probes of processes' engines.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -356,7 +356,7 @@ struct ServiceTask {
 
 using Parts = std::vector<std::pair<std::string, std::string>>; ///< each cause, and who caused it
 
-/// What the command calls the n-th unused pid.
+/// Returns the command's name for the n-th unused pid.
 std::string name(std::uint32_t n) {
     return fmt::format("pid {}", unused_pid + n);
 }
@@ -371,8 +371,8 @@ Parts parts_of(command::LateJobs& late, std::uint32_t n) {
     return parts;
 }
 
-/// Three clients have a task each.  The tasks run one after the other.  Returns why the third
-/// waits.
+/// Three clients have a task each.  The tasks run one after the other.  Returns the causes of the
+/// third task's wait.
 Parts why_the_third_waits(std::uint16_t slots, std::uint32_t limit) {
     command::LateJobs late(10);
     const std::array<ServiceTask, 3> tasks{{{unused_pid + 1, 0, 1, slots, limit},

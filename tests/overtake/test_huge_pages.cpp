@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t mebibyte = 1u << 20;
 
-/// Why the heap of this process cannot lie in huge pages; empty if it can.
+/// Returns the reason why the heap of this process cannot lie in huge pages; empty if it can.
 std::string reason_against() {
     std::string modes, overcommit;
     std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), modes);
@@ -84,7 +84,7 @@ TEST(HugePages, AreAskedForWhereBlocksLie) {
     EXPECT_EXIT(advise(), testing::ExitedWithCode(1), "");
 }
 
-/// The number of bytes of addresses that this process has.
+/// Returns the number of bytes of addresses that this process has.
 std::size_t address_bytes() {
     std::size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""overtake metrics: what it prints is Prometheus's format, it agrees with a device server, and its
-HTTP server stays small and can be ended. tests/metrics/run has kernel devices."""
+"""overtake metrics: its output has Prometheus's format and agrees with a device server, and its HTTP server stays small
+and can be ended. tests/overtake/run-metrics has kernel devices."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""overtake perf on the embedded device: what it prints, what it refuses, how it ends."""
+"""overtake perf on the embedded device: its output, its refusals and its exit status."""
 
 import csv
 import json

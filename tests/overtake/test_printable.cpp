@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Names of strangers on a terminal and in JSON.
+// Names that other users choose, on a terminal and in JSON.
 #include <cstdint>
 #include <string>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is made of the probes of engines with several processors.
+// The events and reports that follow from the probes of engines with several processors.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -279,7 +279,7 @@ TEST(RequestBlame, WhatLivesAsEventsAreLostIsNotReported) {
     EXPECT_EQ(requests.lines(), Lines{});
 }
 
-/// A process may pass its probes as it likes.
+/// A process may pass its probes in any order and with any arguments.
 TEST(RequestBlame, AnyEventsInAnyOrderDoNoHarm) {
     std::mt19937 random(7);
     const auto below = [&](std::uint32_t limit) {

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests overtake serve as users call it: two programs share what it serves, and a signal ends
-it."""
+"""Tests overtake serve as users call it: two programs share its device, and a signal ends it."""
 
 import json
 import os
@@ -259,8 +258,7 @@ class Serve(CommandTest):
         self.expect_no_socket()
 
     def test_it_serves_a_socket_that_it_is_handed(self):
-        """systemd does so: descriptor 3 is the socket, and LISTEN_PID names the process it is
-        for."""
+        """As with systemd, descriptor 3 is the socket, and LISTEN_PID names the process for which it is."""
         for kind, works in ((socket.SOCK_SEQPACKET, True), (socket.SOCK_STREAM, False)):
             with self.subTest(kind=kind), socket.socket(socket.AF_UNIX, kind) as listening:
                 self.socket.parent.mkdir(exist_ok=True)

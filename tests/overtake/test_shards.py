@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A sweep in parts: sweep-merge makes of them, to the last byte, what the sweep prints in one
-piece. A part that is missing, given twice, damaged or of another experiment is refused by name."""
+"""A sweep in parts: sweep-merge joins them, and its output is to the last byte that of the whole sweep. A part that is
+missing, given twice, damaged or of another experiment is refused by name."""
 
 import json
 import pathlib

@@ -22,7 +22,7 @@ load::Request request(std::uint64_t due_ns, std::uint64_t done_ns, int status = 
     return made;
 }
 
-/// Requests that come every 10 ms, take so long each, and run one after the other.
+/// Requests that come every 10 ms, take these times, and run one after the other.
 load::Outcome one_after_the_other(std::uint64_t count, std::uint64_t service_ns) {
     load::Outcome outcome;
     outcome.begin_ns = 1000 * ms;

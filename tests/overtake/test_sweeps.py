@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The options of overtake sim that are about many runs: a table whenever one is asked for, and one
-line for what is refused or would be without effect."""
+"""The options of overtake sim that are about many runs: a table whenever an option asks for one, and one line for an
+option that is refused or would have no effect."""
 import json
 import os
 import subprocess

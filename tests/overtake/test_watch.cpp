@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What is made of events: percentiles, filters, who waits behind whom, and the tracepoints' layout.
+// The results from events: percentiles, filters, which process waits behind which, and the
+// tracepoints' layout.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests what overtake trace, latency and top on a device server say of loads with known counts."""
+"""Tests the reports of overtake trace, latency and top on a device server about loads with known counts."""
 import collections
 import ctypes
 import contextlib
@@ -86,8 +86,8 @@ class Watch(CommandTest):
         return process
 
     def first_picture(self, watcher, is_wanted):
-        """Returns the first picture of a `top --json` that shows what a test waits for: a load
-        takes time to start."""
+        """Returns the first picture of a `top --json` that shows the state for which a test waits: a load takes time to
+        start."""
         for line in watcher.stdout:
             picture = json.loads(line)
             if is_wanted(picture):

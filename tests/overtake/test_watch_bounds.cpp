@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What watchers keep, whatever those who are watched do: bounded in all, and gone with its process.
+// The entries of watchers, whatever events watched processes cause: their number is bounded, and a
+// process's entries go with the process.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -52,7 +53,7 @@ void use_device(EngineTasks& tasks, std::uint32_t pid, std::uint64_t task) {
     EXPECT_NE(job.task, 0u) << pid;
 }
 
-/// The bound is for all of them together, because any user can start any number of processes.
+/// The bound is for all processes together, because any user can start any number of processes.
 TEST(EngineTasks, ProcessesThatNeverOpenTheDeviceTakeNoMoreTogetherThanOne) {
     constexpr std::uint32_t honest = 11, first = 1000, processes = 40;
     EngineTasks tasks;
@@ -110,7 +111,7 @@ TEST(EngineTasks, AProcessThatIsForgottenTakesNothing) {
     EXPECT_GT(tasks.entries(), 5000u);
     tasks.forget(11, 4 * ms);
     EXPECT_EQ(tasks.entries(), 0u);
-    // What was claimed is not kept for its name.
+    // A claimed job is not kept for its name.
     for (std::uint64_t task = 0; task < 5000; task++) {
         tasks.events_of(arrives(12, 1));
         tasks.events_of(hit(watch::Probe::task_job, 12, 1, {0, task}));
@@ -205,7 +206,7 @@ private:
     std::uint64_t lost_;
 };
 
-/// Returns which processes are forgotten if this process and one that has ended are watched.
+/// Returns the processes that are forgotten if this process and one that has ended are watched.
 std::set<std::uint32_t> forgotten(std::uint64_t lost, bool knows_processes) {
     const pid_t child = fork();
     if (child == 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""overtake sim --what-if: what it sets, and that before, after and difference are those of two runs."""
+"""overtake sim --what-if: its settings, and that before, after and difference are those of two runs."""
 import json
 import os
 import subprocess

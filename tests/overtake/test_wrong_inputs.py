@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the overtake command says to wrong inputs, and what is left of a run that fails.
+"""The messages of the overtake command for wrong inputs, and the files that a failing run leaves.
 
 Each row of a table in wrong_inputs.py is a command line and what it must say: one line on stderr that begins with
 "overtake: ", the exit status 1 (failure) or 2 (bad usage), nothing on stdout, and no file made,
@@ -141,7 +141,7 @@ class WrongInputs(unittest.TestCase):
         self.assertIn(said, result.stderr)
 
     def assert_fails(self, line, status, said, **options):
-        """The command fails and leaves everything as it was."""
+        """The command fails and changes no file."""
         before = tree(self.directory)
         result = self.overtake(line, **options)
         self.assert_one_line(result, status, said)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Command lines and what the overtake command must say to them: the tables of test_wrong_inputs.py."""
+"""Command lines and the messages that the overtake command must print for them: the tables of test_wrong_inputs.py."""
 
 DEMO = "demo --detector net.ovm --large net.ovm --large-split net.ovm"
 
-# (command line, what it says); a usage error also names the --help of its subcommand.
+# (command line, its message); a usage error also names the --help of its subcommand.
 USAGE = [
     ("nonsense", "nonsense: is not a subcommand; see overtake --help"),
     ("compil", "compil: is not a subcommand; did you mean compile?; see overtake --help"),
@@ -161,7 +161,7 @@ USAGE = [
 ]
 
 FAILURES = [
-    # What is to be served.
+    # Settings of a server.
     ("metrics -o none/metrics.prom", "none/metrics.prom"),
     ("metrics --listen 192.0.2.1:9101", "192.0.2.1:9101: cannot listen: Cannot assign requested address"),
     ("cdi --server s -o none/overtake.json", "none/overtake.json"),
@@ -178,7 +178,7 @@ FAILURES = [
     ("top --device server:absent --batch", "absent: no device server"),
     ("serve --status --socket absent", "absent: no device server: No such file or directory"),
     ("serve --status --socket text.txt", "text.txt: no device server"),
-    # What is to be compiled.
+    # Networks to be compiled.
     ("compile absent.onnx", "absent.onnx: No such file or directory; name a readable ONNX file"),
     ("compile folder", "folder: is a directory; name an ONNX file"),
     ("compile empty", "empty: is empty; export the network again"),
@@ -227,7 +227,7 @@ FAILURES = [
     ("compile net.onnx --calibration p.png --mean 1,2", "--mean: 2 numbers for 3 channels; give"),
     ("compile two.onnx --calibration x.npy", "several inputs, 'a', 'b'; write INPUT=PATH"),
     ("compile two.onnx --calibration a=8.npy", "input 'b' has 0 samples"),
-    # Where outputs go.
+    # Destinations of outputs.
     ("compile net.onnx -o net.onnx", "net.onnx: is the ONNX file itself; name another with -o"),
     ("compile net.onnx --calibration x.npy -o x.npy", "x.npy: is read and would be replaced"),
     ("compile net.onnx -o folder", "folder: cannot be written: Is a directory; name a file"),
@@ -331,7 +331,7 @@ FAILURES = [
     ("sim demo-both --repeat 2 --columns p42", 'no column is "p42"; there are '),
 ]
 
-# What works, and says one thing on stderr.
+# Commands that succeed with one message on stderr.
 WARNINGS = [
     ("run net.ovm --device embedded --input x=x.npy --mean 5 --output-dir w/o",
      "--mean, --scale: are for pictures; x.npy is an array and stays as it is"),
@@ -348,7 +348,7 @@ WARNINGS = [
     ("run net.onnx --input x=nan.npy --output-dir w", "nan.npy: holds NaN at element 92, and outp"),
 ]  # fmt: skip
 
-# What works, and says nothing on stderr.
+# Commands that succeed with an empty stderr.
 SILENT = [
     "compile net.onnx --calibration p.png --mean 127 --scale 0.01 -o w/a.ovm",
     "compile net.onnx --calibration p.png --mean -1,2.5,3 -o w/a.ovm",

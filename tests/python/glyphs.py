@@ -18,7 +18,7 @@ FILES = SOURCE / "models/glyphs"
 
 
 def overtake(*arguments):
-    """What the command prints."""
+    """Returns the command's output."""
     return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, check=True).stdout
 
 

@@ -54,7 +54,7 @@ class Asyncio(glyphs.Case):
             self.assertEqual(of.tobytes(), self.want[:200].tobytes())
 
     def test_the_loop_goes_on_meanwhile(self):
-        """What it waits for ends only because the loop runs something else."""
+        """The awaited request ends only because the loop runs other code meanwhile."""
         async def main():
             session = self.slow_session()
             behind = [session.submit(self.image(0)) for _ in range(1000)]

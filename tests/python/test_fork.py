@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Children of fork(): what the parent opened is refused there, and neither its end nor exit() waits."""
+"""Children of fork(): calls on objects that the parent opened are refused there, and neither the child's end nor exit()
+waits."""
 
 import os
 import subprocess
@@ -60,7 +61,7 @@ PROGRAM = """
 
 class Fork(glyphs.Case):
     def run_on(self, device):
-        # Python 3.12 and newer warn of fork() with threads, which is what this is about.
+        # Python 3.12 and newer warn of fork() with threads, which these tests need.
         ended = subprocess.run([sys.executable, "-B", "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(PROGRAM), device, str(self.path),
                                 str(glyphs.FILES / "heldout_images.npy")],
                                capture_output=True, text=True, timeout=240)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models on a device, from Python: the bytes of `overtake run`, threads, errors, and who owns what."""
+"""Models on a device, from Python: the bytes of `overtake run`, threads, errors, and the owners of memory."""
 
 import asyncio
 import copy

@@ -18,7 +18,7 @@ OTHERS = {"max_priority", "core_limit", "service", "processors", "policy", "time
 
 
 def table():
-    """{public name: row} of what a process may set."""
+    """Returns {public name: row} of the settings that a process may change."""
     rows = json.loads(subprocess.run([os.environ["PRINT_SETTINGS"]], stdout=subprocess.PIPE, check=True).stdout)
     return {row["public_name"]: row for row in rows["settings"] if row["owner"] != "device"}
 

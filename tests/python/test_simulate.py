@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""simulate(): what `overtake sim` gives, as arrays."""
+"""simulate(): the results of `overtake sim`, as arrays."""
 
 import concurrent.futures
 import errno
@@ -19,7 +19,7 @@ SMALL = {"version": 1, "kind": "fc", "cores": 1, "core_limit": 1, "jobs": [
 
 
 def timeline(run):
-    """What -o writes, made of the arrays alone."""
+    """Returns the document that -o writes, made of the arrays alone."""
     def or_null(time):
         return None if time < 0 else int(time)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The stubs know what the module has, no more and no less; and everything public is explained."""
+"""The stubs have the names of the module, no more and no less, and all public names have docstrings."""
 
 import ast
 import inspect
@@ -13,13 +13,13 @@ PACKAGE = pathlib.Path(overtake.__file__).parent
 
 
 def members_of(cls):
-    """Names that a class adds, operators that stubs need not tell aside."""
+    """Returns the names that a class adds, without operators that stubs need not have."""
     told = {"__init__", "__len__"}
     return {name for name in vars(cls) if not name.startswith("__") or name in told}
 
 
 def stubbed():
-    """{name: set of members, or None for what is no class} of _core.pyi."""
+    """Returns {name: set of members, or None if it is no class} of _core.pyi."""
     found = {}
     for node in ast.parse((PACKAGE / "_core.pyi").read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef):

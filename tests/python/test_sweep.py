@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""sweep(): what `overtake sim --sweep` prints, in one piece, in parts, and over workers."""
+"""sweep(): the results of `overtake sim --sweep`, in one piece, in parts, and over workers."""
 
 import errno
 import json

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Random choices: one seed gives the same choices on every machine.
+// Random choices: a seed gives the same choices on every machine.
 #pragma once
 
 #include <cstdint>

@@ -106,7 +106,8 @@ private:
                 completion.status == -ECANCELED};
     }
 
-    /// Throws Error unless it is a whole number: then the timeline is wrong.
+    /// Returns a time of the device in microseconds. Throws Error for no whole number: then the
+    /// timeline is wrong.
     std::uint64_t microseconds(std::uint64_t time_ns) const {
         if ((time_ns - origin_ns_) % ns_per_us != 0)
             throw Error(ERANGE, "a time that is no whole microsecond");

@@ -13,7 +13,7 @@ namespace overtake::test {
 
 /// `device` has mode timed, profile ideal, a manual clock, and the scenario's cores, limits and
 /// fairness.
-/// `take_fcs` is called once, when everything has happened, and returns the FCs that ran.
+/// `take_fcs` is called once, after the last event, and returns the FCs that ran.
 /// Throws Error.
 Timeline drive(Device& device, const Scenario& scenario,
                const std::function<std::vector<FcRecord>()>& take_fcs);

@@ -28,7 +28,7 @@ using coordination::UnitRun;
 
 namespace {
 
-/// The memory of one task's inference; its values mean nothing.
+/// The memory of one task's inference; its values do not matter.
 struct TaskMemory {
     std::vector<float> in = std::vector<float>(4 * 5 * 3);
     std::vector<float> out = std::vector<float>(4 * 5 * 3);
@@ -76,7 +76,7 @@ public:
     }
 
 private:
-    /// Runs of pools: a worker has one for as long as the scenario says.
+    /// Runs of pools: a worker has a run for the run's time in the scenario.
     class Pools final : public coordination::Runner {
     public:
         explicit Pools(Driver& driver) : driver_(driver) {}
@@ -205,7 +205,7 @@ private:
     // Runners report.
 
     void run_ended(UnitRun& run) noexcept override { ended_.push_back(&run); }
-    void processor_failed(std::uint32_t) noexcept override {} // the scenario says when
+    void processor_failed(std::uint32_t) noexcept override {} // the scenario has the failures
     void trial_ended(std::uint32_t, bool) noexcept override {}
 
     void trial(std::uint32_t processor) noexcept {
@@ -282,7 +282,7 @@ private:
         }
     }
 
-    /// Cancels that runners have received take effect now.
+    /// Makes cancels that runners have received take effect now.
     void settle() {
         step_devices();
         take_tasks();
@@ -318,7 +318,7 @@ private:
                 works_[event.processor] = false;
                 coordinator_->processor_failed(event.processor, device_now());
                 if (core != 0) {
-                    step_devices(); // what has not started leaves
+                    step_devices(); // FCs that have not started leave
                     faulty_.faults->fail(core);
                 }
                 settle();
@@ -405,7 +405,7 @@ private:
     std::vector<std::uint64_t> factors_;
     FaultyDevice faulty_;
     std::shared_ptr<Device> home_;
-    std::uint64_t origin_ = 1; // a record says 0 for what never happened
+    std::uint64_t origin_ = 1; // in a record, 0 means that the time never came
     std::uint64_t now_ = 0;
     Pools pools_{*this};
     std::unique_ptr<coordination::DeviceRunner> device_runner_;

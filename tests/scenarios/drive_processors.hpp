@@ -8,12 +8,12 @@
 
 namespace overtake::test {
 
-/// Removes from the scenario what a device does not have: the lead before a run, and records that
-/// were measured before.
+/// Removes the scenario's keys that a device does not have: the lead before a run, and `measured`
+/// times.
 nlohmann::json without_leads(nlohmann::json scenario);
 
-/// Returns `runs` and `tasks` of a scenario without leads; nothing happens after `horizon`.  Runs
-/// are in the order of their tasks.  Throws Error.
+/// Returns `runs` and `tasks` of a scenario without leads, up to `horizon`.  Runs are in the order
+/// of their tasks.  Throws Error.
 nlohmann::json drive_processors(const nlohmann::json& scenario, std::uint64_t horizon);
 
 } // namespace overtake::test

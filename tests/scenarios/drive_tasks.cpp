@@ -177,7 +177,7 @@ private:
             if (cancel.at != now_)
                 continue;
             process_of(cancel.task).scheduler.cancel(*runs_[cancel.task]);
-            clock_.advance_to(time_ns(now_)); // ends what was cancelled
+            clock_.advance_to(time_ns(now_)); // ends the cancelled FCs
             handle_ends();
         }
     }
@@ -277,7 +277,8 @@ private:
 
     std::uint64_t time_ns(std::uint64_t time) const { return origin_ns_ + time * ns_per_us; }
 
-    /// Throws Error unless it is a whole number: then the timeline is wrong.
+    /// Returns a time of the device in microseconds. Throws Error for no whole number: then the
+    /// timeline is wrong.
     std::uint64_t microseconds(std::uint64_t time_ns) const {
         if ((time_ns - origin_ns_) % ns_per_us != 0)
             throw Error(ERANGE, "a time that is no whole microsecond");
@@ -289,7 +290,7 @@ private:
     ManualClock& clock_;
     const std::uint64_t origin_ns_;
     std::uint64_t now_ = 0;
-    std::set<std::uint64_t> instants_; ///< still to come
+    std::set<std::uint64_t> instants_; ///< instants after `now_`
     std::map<std::vector<std::uint64_t>, Program> programs_;
     std::map<std::string, std::size_t> number_of_process_;
     std::vector<Process::Submitted> log_;

@@ -16,7 +16,7 @@ namespace overtake::test {
 /// fairness.
 /// The clock is stepped to arrivals and cancels, to the ends of CPU segments and to the ends of FCs
 /// in `expected`: a scheduler that decides otherwise is stepped too late, and its timeline differs.
-/// `take_fcs` is called once, when everything has happened, and returns the FCs that ran.
+/// `take_fcs` is called once, after the last event, and returns the FCs that ran.
 /// Throws Error; std::invalid_argument for service mode, which needs a queue of all processes.
 TaskTimeline drive_tasks(Device& device, const TaskScenario& scenario, const TaskTimeline& expected,
                          const std::function<std::vector<FcRecord>()>& take_fcs);

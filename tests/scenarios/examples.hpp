@@ -18,7 +18,8 @@ std::string example_file(const std::string& name);
 std::vector<std::string> examples(std::string_view first);
 /// Returns the examples "task-..." in which each process has a queue of its own.
 std::vector<std::string> examples_of_separate_queues();
-/// The same two for examples of several processors, which are in another directory.
+/// The next two functions do the same for examples of several processors, which are in another
+/// directory.
 std::string processors_example_file(const std::string& name);
 std::vector<std::string> processors_examples();
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Cores, rings, batches and stages as the contract of groups describes them
-// (docs/reference/scenarios.md, "Groups"), as plainly as possible: for the oracle of groups. Shares
-// no code with the device nor with the oracle of scenarios without groups. Within one instant the
+// (docs/reference/scenarios.md, "Groups"), as plainly as possible, for the oracle of groups.
+// GroupsBoard shares no code with the device, nor with the oracle of scenarios without groups.
+// Within one instant the
 // caller calls these functions in the order that the contract prescribes for its level.
 // All times are microseconds.
 #pragma once
@@ -40,7 +41,8 @@ public:
     std::size_t submit(std::uint64_t now, const std::string& id, bool high, bool is_group,
                        std::vector<Part> parts);
     void cancel(std::uint64_t now, std::size_t job);
-    /// Ends the FCs that are due, and sets when the next stages open. Returns the jobs of the FCs.
+    /// Ends the FCs that are due, and sets the times at which the next stages open. Returns the
+    /// jobs of the FCs.
     std::vector<std::size_t> end_fcs(std::uint64_t now);
     /// Idle cores choose, lowest core first.
     void choose(std::uint64_t now);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The timelines that scenarios with groups must have, at both levels. Knows the keys of the
-// contract (docs/reference/scenarios.md) and none of the simulator's own.
+// The timelines that scenarios with groups must have, at both levels. The oracle knows the keys of
+// the contract (docs/reference/scenarios.md), and none that only the simulator has.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -245,7 +245,7 @@ void GroupsTasks::end(Task& task) {
     task.end = now_;
 }
 
-/// A task that waits ends at once, another task when its running CPU segment or FC ends.
+/// A task that waits ends at once; another task ends when its running CPU segment or FC ends.
 void GroupsTasks::cancel(Task& task) {
     if (task.state == State::over || task.is_cancelled)
         return;
@@ -259,7 +259,7 @@ void GroupsTasks::cancel(Task& task) {
     }
 }
 
-/// Lets the first task of the queue go that may, until no task may.
+/// Lets the first task of the queue that may go go on, until no task may.
 void GroupsTasks::dispatch(const Task& of_queue) {
     while (true) {
         std::vector<Task*> waiting;
@@ -273,7 +273,7 @@ void GroupsTasks::dispatch(const Task& of_queue) {
     }
 }
 
-/// Returns whether the task may go; if so, its segment is submitted or waits for a worker.
+/// Returns whether the task may go on; if so, its segment is submitted or waits for a worker.
 bool GroupsTasks::go(Task& task) {
     if (task.state == State::waiting && !task.is_high() && !has_room(task))
         return false;
@@ -311,7 +311,8 @@ bool GroupsTasks::waits_for_slots(const Task& task) const {
            (task.state == State::waiting && task.current().is_bpu() && has_room(task));
 }
 
-/// Whether the task may take this core: one that it has had; else the one that it names; else any.
+/// Whether the task may take this core. A task that has had cores takes only these; a task that
+/// names a core takes only that one; another task takes any core.
 bool GroupsTasks::wants(const Task& task, std::size_t core) {
     if (!task.cores.empty())
         return std::ranges::find(task.cores, core) != task.cores.end();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Gives tests of scenarios what a kernel device has beside its node: core limits and settings of
-// service mode through sysfs, and executed FCs from the driver's tracepoints.  Needs root.
+// Access of scenario tests to the parts of a kernel device beside its node: core limits and
+// settings of service mode through sysfs, and executed FCs from the driver's tracepoints.  Needs
+// root.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +15,8 @@
 
 namespace overtake::test {
 
-/// Sets the limits of cores 1, 2, ... while it lives; its end restores the former ones.
+/// Sets the limits of cores 1, 2, ... while the object lives; the destructor restores the former
+/// ones.
 /// Throws std::system_error.
 class CoreLimits {
 public:
@@ -30,8 +32,8 @@ private:
     std::vector<unsigned> before_;
 };
 
-/// Sets the settings of service mode while it lives; its end restores the former ones.  Throws
-/// std::system_error.
+/// Sets the settings of service mode while the object lives; the destructor restores the former
+/// ones.  Throws std::system_error.
 class ServiceNumbers {
 public:
     ServiceNumbers(const std::string& node, const ServiceSettings& settings,
@@ -50,7 +52,8 @@ private:
 /// Whether the module was loaded with fair=1, for its first device.  Throws std::system_error.
 bool device_is_fair();
 
-/// While it lives, records fc_done events of this process, or of all, in its own tracefs instance.
+/// Records fc_done events of this process, or of all processes, in a tracefs instance of its own,
+/// while the object lives.
 class FcTrace {
 public:
     enum class Whose { this_process, all };

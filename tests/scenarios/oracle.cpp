@@ -10,7 +10,7 @@ namespace overtake::test {
 
 namespace {
 
-/// Goes from instant to instant; each takes its steps in the contract's order.
+/// Goes from instant to instant, and takes the steps of each instant in the contract's order.
 class Simulation {
 public:
     explicit Simulation(const Scenario& scenario)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The scheduling contract at FC level, written down a second time and as plainly as possible:
-// tests compare the device with it.  Shares no code with the device.
+// tests compare the device with this oracle. It shares no code with the device.
 #pragma once
 
 #include "scenario.hpp"

@@ -85,7 +85,7 @@ void Board::end_task_if_closed(Time now, std::size_t number) {
         end_task(now, number, *task.closing);
 }
 
-/// The runs of the processor fail; it is tried again later.
+/// The runs of the processor fail; the processor is tried again later.
 void Board::fail(Time now, std::size_t number) {
     ProcessorState& processor = processors_[number];
     processor.works = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The state of several processors and their tasks, and its changes except for looks, in which the
-// coordinator decides.  The caller calls these functions in the order of one instant.
+// The state of several processors and their tasks, and the changes of this state except for looks,
+// in which the coordinator decides.  The caller calls these functions in the order of one instant.
 #pragma once
 
 #include <memory>
@@ -65,11 +65,11 @@ public:
                   std::size_t processor);
     void reserve(std::size_t task, std::optional<Reservation> reservation);
     void choose(Time now);
-    /// Since the last call: a run or a task ended, a task arrived, or a processor went out of use
-    /// or came back.
+    /// Returns whether, since the last call, a run or a task ended, a task arrived, or a processor
+    /// went out of use or came back.
     bool take_changed();
 
-    // The next change without a cause from outside.
+    // The next change that has no cause outside of the board.
     std::optional<Time> next_end() const;
     /// Returns the next trial of a processor that works or will recover.
     std::optional<Time> next_trial(Time now) const;

@@ -57,7 +57,7 @@ void CoreExecutor::choose(Time now, Time factor) {
     records_.push_back({fc.run, fc.index, processor_, fc.high, now, now + duration});
 }
 
-/// Returns the list whose head runs next; commits a batch if it is time to.
+/// Returns the list whose head runs next; commits a batch first if a new one begins.
 std::deque<CoreExecutor::Fc>* CoreExecutor::next_list() {
     if (core_limit_ == 0) {
         if (high_.empty() && normal_.empty())

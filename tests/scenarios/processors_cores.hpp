@@ -35,15 +35,15 @@ public:
     };
     virtual void enter(const Work& work) = 0;
     virtual std::optional<Time> next_end() const = 0;
-    /// Ends the FCs and runs of pools that are due now.  Returns the runs that have nothing left to
-    /// execute.
+    /// Ends the FCs and runs of pools that are due now.  Returns the runs that have been executed
+    /// to their ends.
     virtual std::vector<RunNumber> end(Time now) = 0;
-    /// Idle workers take runs, an idle core chooses an FC; `factor` is the percentage of
-    /// their times, without leads, that they take.
+    /// Idle workers take runs, an idle core chooses an FC. Without leads, these take `factor`
+    /// percent of their times.
     virtual void choose(Time now, Time factor) = 0;
     /// Removes the part of the run that has not started.  Returns whether the run executes now.
     virtual bool leave(RunNumber run) = 0;
-    /// Ends what executes, and removes all runs.
+    /// Ends the running FCs and runs, and removes all runs.
     virtual void stop(Time now) = 0;
     /// Returns when the run started, if it has.
     std::optional<Time> start_of(RunNumber run) const;

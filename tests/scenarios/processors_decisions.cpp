@@ -72,7 +72,8 @@ private:
         return instants;
     }
 
-    /// Returns when the task was cancelled or had failed too often: after that it does not wait.
+    /// Returns the time at which the task was cancelled or had failed too often: after that, it
+    /// does not wait.
     Time closed_at(std::size_t task) const {
         Time closed = never;
         for (const Cancel& cancel : scenario_.cancels)
@@ -176,7 +177,7 @@ private:
 
     bool is_high(std::size_t task) const { return scenario_.tasks[task].priority == 255; }
 
-    /// The look that follows the last decision of an instant finds nothing to do.
+    /// Checks that after the last decision of an instant, no task waits that could go on.
     void check_nothing_waits_in_vain(Time now) {
         const auto dispatched = static_cast<std::size_t>(std::ranges::count_if(
             seen_.runs, [&](const SeenRun& run) { return run.dispatched <= now; }));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Rules of the decisions behind a timeline of several processors: no task waits that could go on, a
+// Rules of the decisions behind a timeline of several processors: no task that could go on waits, a
 // task that is too late is dropped, and no task goes before one that is in front of it.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Scenarios with several processors, read for the oracle.  They must be valid: none is refused.
+// Scenarios with several processors, read for the oracle. The scenarios must be valid: the reader
+// refuses none.
 // All times are microseconds.
 #pragma once
 
@@ -18,7 +19,8 @@ namespace overtake::test::processors {
 
 using Time = std::int64_t;
 
-/// These return a / b, rounded up or to the nearest; a is at least 0 and b at least 1.
+/// The next two functions return a / b, rounded up or to the nearest; a is at least 0 and b at
+/// least 1.
 Time ceil_div(Time a, Time b);
 Time half_up(__int128 a, __int128 b);
 
@@ -57,7 +59,7 @@ struct Task {
     std::string model;
     unsigned priority = 0;
     std::int64_t custom_id = 0;
-    std::optional<std::string> on; ///< under `fixed` the map's, if the task has none
+    std::optional<std::string> on; ///< under policy `fixed`, the map's entry if the task has none
     std::optional<Time> deadline;
 };
 

@@ -43,7 +43,7 @@ public:
     }
 
 private:
-    /// Checks that each run on a core is a job, in the same order.
+    /// Checks that the jobs are the runs on cores, in the same order.
     void check_jobs(const json& jobs) {
         std::size_t job = 0;
         for (const SeenRun& run : runs_) {
@@ -147,7 +147,7 @@ private:
         const bool at_failure =
             std::ranges::any_of(outages_[run.processor],
                                 [&](const Interval& outage) { return outage.first == run.end; });
-        // With another status it ended in the same instant before the failure.
+        // A run with another status ended in the same instant, before the failure.
         return at_failure && run.status == "failed";
     }
 
@@ -161,7 +161,7 @@ private:
         });
     }
 
-    /// Returns when the run was ready, if no run failed.
+    /// Returns the time at which the run was ready, if no run failed.
     Time ready_at(const SeenRun& run) const {
         Time ready = scenario_.tasks[run.task].at;
         for (const std::size_t before : model_of(run).units[run.units.front()].predecessors)
@@ -216,7 +216,7 @@ private:
                run.name, "it is done with its last FC");
     }
 
-    /// For policies that give work to idle processors only.
+    /// Checks that the processor was idle, for policies that give work to idle processors only.
     void check_idle(const SeenRun& run) {
         std::size_t unfinished = 0;
         for (const SeenRun& other : runs_) {
@@ -259,8 +259,8 @@ private:
         check_rings(number);
     }
 
-    /// Up to the first failure, the reference of the FC level runs the same FCs for the same jobs
-    /// and times.
+    /// Checks that up to the first failure, the reference of the FC level runs the same FCs for the
+    /// same jobs and times.
     void check_rings(std::size_t number) {
         const Processor& processor = scenario_.processors[number];
         const Time until =
@@ -352,7 +352,7 @@ private:
         }
     }
 
-    /// Returns when the task was first cancelled, if it was.
+    /// Returns the time of the task's first cancel, if it has one.
     std::optional<Time> cancelled_at(std::size_t task) const {
         std::optional<Time> first;
         for (const Cancel& cancel : scenario_.cancels)
@@ -361,7 +361,7 @@ private:
         return first;
     }
 
-    /// Returns when the task was cancelled or had failed too often.
+    /// Returns the time at which the task was cancelled or had failed too often.
     std::optional<Time> closed_at(std::size_t task) const {
         std::optional<Time> closed = cancelled_at(task);
         std::vector<Time> retries;
@@ -469,7 +469,8 @@ private:
         return std::ranges::min(by_unit) == 0;
     }
 
-    /// Runs are dispatched only at instants that cause a look, in which the coordinator decides.
+    /// Checks that runs are dispatched only at instants that cause a look, in which the coordinator
+    /// decides.
     void check_triggers() {
         std::set<Time> triggers;
         for (const Task& task : scenario_.tasks)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Rules that hold for every timeline of several processors, whatever the policy decides.
+// Rules that hold for every timeline of several processors, with any policy.
 #pragma once
 
 #include <string>

@@ -125,7 +125,7 @@ private:
         return processors::has_plan(board_.situation(now_, task, {}));
     }
 
-    /// Makes a plan with these free times, which may include the plans of others.
+    /// Makes a plan with these free times, which may include the plans of other tasks.
     Plan plan(std::size_t task, std::vector<std::vector<Time>> free_times) const {
         if (!high(task))
             for (std::size_t q = 0; q < free_times.size(); q++)

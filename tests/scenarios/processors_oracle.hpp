@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Scheduling over several processors (the key `processors` of a scenario), written down a second
-// time and as plainly as possible: tests compare the simulator and the runtime with it.  Shares no
-// code with them.
+// time and as plainly as possible: tests compare the simulator and the runtime with this oracle. It
+// shares no code with them.
 #pragma once
 
 #include <string>

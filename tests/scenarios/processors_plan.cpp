@@ -10,7 +10,8 @@ namespace {
 
 using Units = std::vector<std::size_t>;
 
-/// The best end of the units up to j with the last piece on q, and the piece that gives it.
+/// The best end of the units up to j with the last piece on q, and the last piece of that best
+/// plan.
 struct Best {
     Time end = 0;             ///< f(j, q)
     std::size_t first = 0;    ///< of the last piece: i

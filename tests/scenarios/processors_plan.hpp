@@ -17,7 +17,8 @@ struct Situation {
     std::vector<bool> finished;
     /// For each unit: the processor of its run, unless it is left.
     std::vector<std::optional<std::size_t>> where;
-    /// For each unit: when its output can be used. 0 if finished, max(0, due - now) if in a run.
+    /// For each unit: the time from now until its output can be used. 0 if finished, max(0, due -
+    /// now) if in a run.
     std::vector<Time> available;
     /// Whether the processor is in use and can run the unit.
     std::function<bool(std::size_t, std::size_t)> can_run;

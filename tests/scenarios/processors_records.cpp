@@ -77,7 +77,7 @@ std::vector<std::vector<std::size_t>> largest_pieces(const Model& model,
                 largest.push_back(piece);
         }
     }
-    std::ranges::sort(largest); // by their first units, which differ
+    std::ranges::sort(largest); // by first units, which differ
     return largest;
 }
 

@@ -53,7 +53,7 @@ Seen::Seen(const json& file, const json& timeline) : scenario(scenario_from(file
 
 std::vector<Interval> Seen::outages_of(std::size_t processor) const {
     std::vector<Interval> found;
-    std::vector<std::pair<Time, bool>> changes; // whether it works from then on
+    std::vector<std::pair<Time, bool>> changes; // whether the processor works from then on
     for (const Event& event : scenario.events)
         if (event.processor == processor && event.kind != Event::Kind::throttle)
             changes.emplace_back(event.at, event.kind == Event::Kind::recover);
@@ -61,7 +61,7 @@ std::vector<Interval> Seen::outages_of(std::size_t processor) const {
     for (const auto& [at, works] : changes) {
         if (works || (!found.empty() && at <= found.back().second))
             continue;
-        // The trials that follow, up to the one that finds it working.
+        // The trials that follow, up to the trial that finds the processor working.
         Time interval = scenario.retry_after;
         Time trial = at + interval;
         const auto works_at = [&](Time time) {

@@ -95,7 +95,8 @@ private:
         return list;
     }
 
-    /// Now and then about as many as a hardware ring holds, or more.
+    /// Returns a core limit: now and then about the number of FCs that a hardware ring holds, or
+    /// more.
     std::uint64_t limit() {
         return draw_.one_in(10) ? draw_.of<std::uint64_t>({63, 64, 65, 120, 1ull << 31})
                                 : draw_.below(4);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Random valid scenarios with groups. Times are small multiples of one unit, so that many things
-// happen in one instant.
+// Random valid scenarios with groups. Times are small multiples of one unit, so that many events
+// are in one instant.
 #pragma once
 
 #include <cstdint>

@@ -173,7 +173,7 @@ private:
         return list;
     }
 
-    /// The predecessors: the unit before, none, another one, or several.
+    /// Draws the unit's predecessors: the unit before, none, another one, or several.
     void put_after(json& unit, std::size_t number) {
         if (draw_.one_in(3))
             return;
@@ -216,7 +216,7 @@ private:
     }
 
     void put_task() {
-        // A few attempts: not every processor has all that every model needs.
+        // The drawer makes several attempts: not every processor can run all units of every model.
         for (int attempt = 0; attempt < 20; attempt++) {
             json task = this->task(scenario_["tasks"].size());
             scenario_["tasks"].push_back(task);
@@ -256,8 +256,8 @@ private:
                                              : name + "." + std::to_string(1 + draw_.below(cores));
     }
 
-    /// Whether each unit has a processor.  Under round-robin, one has to have all units of a task
-    /// below 255; under fixed, the task has to name one.
+    /// Whether each unit has a processor.  Under round-robin, one processor has to support all
+    /// units of a task below 255; under fixed, the task has to name a processor.
     bool is_valid(const processors::Scenario& read, const processors::Task& task) {
         if (policy_ == "fixed" && !task.on)
             return false;

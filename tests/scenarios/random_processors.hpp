@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Random valid scenarios with several processors: small times, so that many things happen at one
-// instant.  One seed gives one scenario, on every machine.
+// Random valid scenarios with several processors: small times, so that many events are in one
+// instant. A seed gives the same scenario on every machine.
 #pragma once
 
 #include <cstdint>

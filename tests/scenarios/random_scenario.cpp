@@ -58,7 +58,8 @@ protected:
         return draw_.below(4);
     }
 
-    /// Returns a number that is larger than needed, and than narrow arithmetic holds.
+    /// Returns a number that is larger than a scenario needs, and larger than narrow arithmetic
+    /// holds.
     std::uint64_t huge() {
         return draw_.of<std::uint64_t>({1ull << 32, (1ull << 53) + 1, 1ull << 62, ~0ull >> 1});
     }
@@ -100,7 +101,7 @@ protected:
                                         std::numeric_limits<std::int64_t>::max()});
     }
 
-    /// Draws cancels, most at an instant of the timeline with the cancels before.
+    /// Draws cancels, most of them at an instant of the timeline that the earlier cancels give.
     template <typename TimelineOf>
     void put_cancels(json& scenario, const char* entries, const TimelineOf& instants_of) {
         const std::size_t count = draw_.one_in(2) ? 0 : 1 + draw_.below(4);
@@ -152,7 +153,7 @@ public:
     }
 
 private:
-    /// Six of them; one that is not named, and a number that is the same as a text.
+    /// Draws one of six contexts: the one without a name, a, b, c, -1, or 7 as a number or as text.
     void put_context(json& job) {
         if (!fair_ && !draw_.one_in(10))
             return;
@@ -246,8 +247,8 @@ private:
                     segment["estimate"] = draw_.one_in(10) ? huge() : duration();
     }
 
-    /// Draws deaths from the last arrival of a process on, most at or 1 after an instant of an
-    /// event.
+    /// Draws deaths, each at or after the last arrival of its process, most at an instant of the
+    /// timeline or 1 later.
     void put_deaths(json& scenario) {
         std::map<std::string, std::uint64_t> last_arrival;
         for (const json& task : scenario["tasks"]) {
@@ -285,7 +286,8 @@ private:
         json env = json::object();
         if (!draw_.one_in(4))
             env["HB_DNN_BPU_SCHEDULE_THRESHOLD"] = draw_.of({0, 10, 25, 50, 100, 200});
-        // The defaults let everything pass at these times: what decides is mostly one of the three.
+        // With the defaults, all insertions would be allowed at these times. The drawn values let
+        // mostly one of the three settings decide.
         const bool in_ms = unit_ >= 500;
         if (!draw_.one_in(10))
             env["HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME"] = in_ms ? draw_.below(8) : draw_.below(8) / 7;
@@ -396,7 +398,7 @@ private:
 
     IsWanted wanted_;
     bool service_ = false;
-    bool gaps_ = false; ///< the scenario is mostly about insertion
+    bool gaps_ = false; ///< most tasks have gaps, or may fill gaps
     std::uint64_t processes_ = 1;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Random valid scenarios: small times, so that many things happen at one instant, and numbers near
-// the thresholds of the contract.  One seed gives one scenario, on every machine.
+// Random valid scenarios: small times, so that many events are in one instant, and numbers near the
+// thresholds of the contract. A seed gives the same scenario on every machine.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace overtake::test {
 /// "deaths", none are drawn.
 using IsWanted = std::function<bool(nlohmann::json&)>;
 
-/// Some scenarios are fair; with `all_fair` all are.
+/// Some scenarios are fair; with `all_fair`, all scenarios are.
 nlohmann::json random_fc_scenario(std::uint64_t seed, bool all_fair = false);
 nlohmann::json random_task_scenario(std::uint64_t seed, bool all_fair = false,
                                     const IsWanted& wanted = {});

@@ -122,7 +122,7 @@ void ReferenceDevice::finish(std::uint64_t now, Job& job) {
     job.end = now;
 }
 
-/// Returns the list whose head runs next; commits a batch if it is time to.
+/// Returns the list whose head runs next; commits a batch first if a new one begins.
 std::deque<ReferenceDevice::Fc>* ReferenceDevice::next_list(Core& core, unsigned limit) {
     if (fair_)
         return next_list_fair(core, limit);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Cores, rings and batches as the contract describes them ("The core" and "Fair" of
-// docs/reference/scenarios.md), as plainly as possible, for the oracles of both levels.  Shares no
-// code with the device.  Within one instant the caller calls these functions in the order that the
-// contract prescribes for its level.  All times are microseconds.
+// docs/reference/scenarios.md), as plainly as possible, for the oracles of both levels. It shares
+// no code with the device. Within one instant the caller calls these functions in the order that
+// the contract prescribes for its level. All times are microseconds.
 #pragma once
 
 #include <deque>
@@ -17,14 +17,15 @@ public:
     /// `core_limits` has one limit for each core.
     ReferenceDevice(std::vector<unsigned> core_limits, bool fair);
 
-    /// Jobs are numbered from 0 in the order in which they arrive. For core 0, chooses the core.
+    /// Jobs are numbered from 0 in the order in which they arrive. For core 0, submit() chooses the
+    /// core.
     std::size_t submit(std::uint64_t now, std::string id, unsigned core, unsigned priority,
                        const std::string& context, std::vector<std::uint64_t> fcs);
     /// Removes the FCs that have not started. Does nothing to a job that is over or cancelled.
     void cancel(std::uint64_t now, std::size_t job);
-    /// The limit takes effect when everything committed has run.
+    /// Sets a limit, which takes effect when all committed FCs have run.
     void set_limit(unsigned core, unsigned limit) { core_limits_[core - 1] = limit; }
-    /// Returns when the next running FC ends.
+    /// Returns the next time at which a running FC ends.
     std::optional<std::uint64_t> next_end() const;
     /// Returns the jobs of which an FC ends at this instant, lowest core first.
     std::vector<std::size_t> ending(std::uint64_t now) const;

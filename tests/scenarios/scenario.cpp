@@ -61,7 +61,7 @@ void Timeline::sort_fcs() {
 }
 
 std::vector<unsigned> core_limits_from(const json& from) {
-    // All limits above the FCs of any job are equal.
+    // Limits above the number of FCs in a scenario all have the same effect.
     const auto limit_from = [](const json& limit) {
         return static_cast<unsigned>(std::min(limit.get<std::uint64_t>(), std::uint64_t{1} << 31));
     };

@@ -42,7 +42,7 @@ struct Scenario {
     std::vector<ScenarioJob> jobs; ///< in file order
     std::vector<ScenarioCancel> cancels;
 
-    /// Returns an instant at which everything is over, whatever the order.
+    /// Returns an instant at which all jobs are over, in any order of their FCs.
     std::uint64_t over() const;
 };
 
@@ -75,12 +75,12 @@ struct Timeline {
     void sort_fcs();
 };
 
-/// These throw std::runtime_error or a JSON error for a file of another kind.
+/// The next functions throw std::runtime_error or a JSON error for a file of another kind.
 nlohmann::json read_json(const std::string& path);
 Scenario scenario_from(const nlohmann::json& from);
 Timeline timeline_from(const nlohmann::json& from);
-/// Throws for a scenario of either kind with extensions that change its times: the reference has
-/// none.
+/// Throws for a scenario of either kind that has extensions that change its times: the reference
+/// has no such extension.
 void refuse_drawn_times(const nlohmann::json& from);
 /// Returns a limit for each core; a scenario of either kind gives a number or a list.
 std::vector<unsigned> core_limits_from(const nlohmann::json& from);

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-/// An empty list is not valid.
+/// Sets the cancels. Without any, the key is left out, since an empty list is not valid.
 void put_cancels(json& scenario, const json& cancels) {
     scenario.erase("cancels");
     if (!cancels.empty())

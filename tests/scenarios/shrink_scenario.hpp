@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Removes from a scenario that shows a fault everything that the fault does not need.
+// Makes a scenario that shows a fault as small as the fault allows.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Compares the answers of `overtake sim`: to random scenarios of both kinds with the reference, to
-// worked examples with their expected timelines.  Prints a line for each scenario in which they
-// differ; a random one is made small and kept in a file.
+// Compares the timelines of `overtake sim`: those of random scenarios of both kinds with the
+// reference, and those of worked examples with the expected timelines.  Prints a line for each
+// scenario in which they differ; a random one is made small and kept in a file.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -33,7 +33,7 @@ struct TaskState {
     std::optional<std::uint64_t>
         overdue_at{};                  ///< the current CPU segment, unless it is over by then
     std::uint64_t watched_since = 0;   ///< if overdue_at is set
-    unsigned __int128 time_on_cpu = 0; ///< of its CPU segments so far, waiting and running
+    unsigned __int128 time_on_cpu = 0; ///< time of its CPU segments so far, waiting and running
     bool is_overdue = false;
     bool was_overdue = false;   ///< now or before
     bool lost_its_slot = false; ///< and has not got another
@@ -58,7 +58,7 @@ public:
                                  [&](std::size_t i) { return std::tuple(rank(i), task(i).at); });
     }
 
-    /// Goes from instant to instant; each takes its steps in the contract's order.
+    /// Goes from instant to instant, and takes the steps of each instant in the contract's order.
     TaskTimeline run() {
         while (next_instant()) {
             now_ = *next_instant();
@@ -173,7 +173,7 @@ private:
         states_[i].end = now_;
     }
 
-    /// The current segment's turn has come.
+    /// Begins the current segment.
     void enter_segment(std::size_t i) {
         if (!current(i).is_bpu()) {
             states_[i].stage = Stage::cpu_waiting;
@@ -199,7 +199,7 @@ private:
                 states_[i].stage = Stage::queued;
     }
 
-    /// A task that waits ends at once, another task when its running CPU segment or FC ends.
+    /// A task that waits ends at once; another task ends when its running CPU segment or FC ends.
     void cancel() {
         for (const TaskCancel& cancel : scenario_.cancels)
             if (cancel.at == now_)
@@ -268,7 +268,7 @@ private:
                               Wide{current(i).estimated_cpu()} * scenario_.overdue_factor);
     }
 
-    /// Returns the time for all CPU segments of the task together, to wait and to run.
+    /// Returns the time that all CPU segments of the task together may wait and run.
     Wide time_of_task(std::size_t i) const {
         Wide estimates = 0;
         for (const TaskSegment& segment : task(i).segments)
@@ -409,7 +409,7 @@ private:
         return nullptr;
     }
 
-    /// Whether its current segment is a CPU segment between BPU segments.
+    /// Whether the task's current segment is a CPU segment between BPU segments.
     bool is_in_a_gap(std::size_t i) const {
         const Stage stage = states_[i].stage;
         return (stage == Stage::cpu_waiting || stage == Stage::cpu_running) && has_bpu_before(i) &&
@@ -432,7 +432,7 @@ private:
             const std::uint64_t spent = now_ - (states_[a].cpu_end - current(a).cpu);
             remaining_a = spent < whole_a ? whole_a - spent : 0;
         }
-        // Wide enough for any numbers of a file: exact, without a division.
+        // Wide holds the products of any numbers of a file exactly, and no division is needed.
         using Wide = __int128;
         const Wide beyond = (static_cast<Wide>(bpu_b) - static_cast<Wide>(remaining_a)) * 100;
         const Wide allowed =

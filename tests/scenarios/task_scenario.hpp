@@ -82,7 +82,7 @@ struct TimelineCpu {
 
 struct TimelineTask {
     std::string id;
-    unsigned core; ///< 0: it named no core and never reached the BPU
+    unsigned core; ///< 0: the task named no core and never reached the BPU
     std::uint64_t arrival;
     std::optional<std::uint64_t> dispatched;
     std::optional<std::uint64_t> end;
@@ -97,14 +97,14 @@ struct TaskTimeline {
     bool operator==(const TaskTimeline&) const = default;
 };
 
-/// These throw std::runtime_error or a JSON error for a file of another kind.
+/// The next functions throw std::runtime_error or a JSON error for a file of another kind.
 TaskScenario task_scenario_from(const nlohmann::json& from);
 TaskTimeline task_timeline_from(const nlohmann::json& from);
 TaskScenario read_task_scenario(const std::string& path);
 TaskTimeline read_task_timeline(const std::string& path);
 
-/// Whether every task has ended, before 10^12 us, so that a device's clock, which counts
-/// nanoseconds, can show the timeline: some examples are made for virtual time alone.
+/// Whether every task has ended before 10^12 us, so that a device's clock, which counts
+/// nanoseconds, can show the timeline. Some examples are for virtual time alone.
 bool fits_a_clock(const TaskTimeline& timeline);
 
 /// Writes one entry on a line.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Bad scenarios are refused: exit 1, nothing on stdout, no timeline, and on stderr exactly one line,
-which names the file, the place in it and what is wrong.
+"""Bad scenarios are refused: exit 1, an empty stdout, no timeline, and on stderr exactly one line, which names the
+file, the place in it and the fault.
 
 bad/cases.json has a case a line, in a list for each base. A case is the scenario bad/BASE.json with one
 fault: "set" gives values to places, written as messages write them; "remove" removes a place; "replace"
@@ -24,12 +24,12 @@ def text_of(name):
 
 
 def cases():
-    """(base, case) of each line of the table."""
+    """Returns (base, case) of each line of the table."""
     return [(base, case) for base, listed in json.loads(text_of("cases")).items() for case in listed]
 
 
 def parent_and_key(document, place):
-    """What holds the place, such as jobs[1].at, and the key or index that it has there."""
+    """Returns the object or list that contains the place, such as jobs[1].at, and the place's key or index in it."""
     steps = [int(index) if index else key for key, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", place)]
     for step in steps[:-1]:
         document = document[step]
@@ -37,7 +37,7 @@ def parent_and_key(document, place):
 
 
 def patched(base, case):
-    """The text of the case's scenario."""
+    """Returns the text of the case's scenario."""
     if base == "none":
         return case["file"]
     if "replace" in case:
@@ -57,7 +57,7 @@ def patched(base, case):
 
 class BadScenarios(unittest.TestCase):
     def simulate(self, name, text):
-        """The scenario's path, the command's result, and whether it wrote a timeline."""
+        """Returns the scenario's path, the command's result, and whether it wrote a timeline."""
         with tempfile.TemporaryDirectory() as directory:
             path, timeline = os.path.join(directory, name + ".json"), os.path.join(directory, "timeline.json")
             with open(path, "w", encoding="utf-8") as file:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Scenarios with groups through every way into a device whose clock is stepped by hand, to the
-// microsecond: the worked examples, and random ones against the oracle. Checks records of groups,
-// too.
+// Scenarios with groups on every backend of a device whose clock is stepped by hand: their
+// timelines are exact to the microsecond. Compares the worked examples with their expected
+// timelines, and random scenarios with the oracle. Checks the result records of groups, too.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -49,7 +49,7 @@ public:
             prepare(job);
     }
 
-    /// `take_fcs` is called once, when everything has happened, and returns the FCs that ran.
+    /// `take_fcs` is called once, after the last event, and returns the FCs that ran.
     json run(const std::function<std::vector<FcRecord>()>& take_fcs) {
         ManualClock& clock = *device_.manual_clock();
         origin_ns_ = clock.now_ns() + ns_per_us;
@@ -288,8 +288,8 @@ json drive_kernel(Device& device, const json& scenario) {
     return GroupDriver(device, scenario).run([&] { return trace.take(); });
 }
 
-/// Whether a device that the test did not make fits the scenario: a kernel device has its own
-/// number of cores and floor, and the time of synchronisation of its profile.
+/// Whether the backend's device fits the scenario: a kernel device has its own number of cores and
+/// floor, and the synchronisation time of its profile.
 bool fits(const Backend& backend, const json& scenario, unsigned cores) {
     if (scenario["kind"] != "fc" || !scenario.value("normal_floor", json(0)).is_number())
         return false;

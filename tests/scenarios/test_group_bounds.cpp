@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How long HIGH work waits beside groups: compares the bounds of docs/reference/scenarios.md,
-// "Groups", with timelines of `overtake sim`.
+// Waits of HIGH jobs beside groups: compares the bounds of docs/reference/scenarios.md, "Groups",
+// with timelines of `overtake sim`.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -102,7 +102,7 @@ struct Bounds {
     std::int64_t most_spare = 0; // greatest time from a group's end to its bound
 };
 
-// Checks all promises of the page for a scenario whose cores have limits and no floor.
+// Checks the page's bounds for a scenario whose cores have limits and no floor.
 void check(const json& scenario, Bounds& bounds) {
     const json timeline = simulated(scenario);
     const std::int64_t sync = scenario.value("sync", 0);
@@ -188,7 +188,7 @@ TEST(GroupBounds, AHighDetectorWaitsForNoMoreFcsThanTheLimit) {
                                         {"fcs", random_fcs(random, 4, 20)}});
         ASSERT_NO_FATAL_FAILURE(check(scenario, bounds));
     }
-    EXPECT_GT(bounds.met, 20u); // so the bound is met, not only kept
+    EXPECT_GT(bounds.met, 20u); // so the greatest allowed wait occurs
 }
 
 TEST(GroupBounds, AHighGroupEndsByTheBoundOfThePage) {

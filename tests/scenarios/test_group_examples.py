@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The worked examples of groups: `overtake sim` answers each with its expected timeline, to the last key."""
+"""The worked examples of groups: `overtake sim` prints for each its expected timeline, with all keys."""
 import glob
 import json
 import os

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The answers of `overtake sim` to scenarios with groups: to the worked examples, and to random
-// ones, which are compared with the oracle.
+// The timelines of `overtake sim` for scenarios with groups. Those of worked examples are compared
+// with the expected timelines, those of random scenarios with the oracle.
 #include <cstdlib>
 #include <optional>
 #include <sstream>
@@ -29,7 +29,7 @@ json simulated(const json& scenario) {
     return json::parse(out.str());
 }
 
-/// Returns where `actual` is not as expected. It may have more keys.
+/// Returns the first place at which `actual` is not as expected. `actual` may have more keys.
 std::optional<std::string> difference(const json& expected, const json& actual,
                                       const std::string& place = "") {
     if (expected.is_object() && actual.is_object()) {

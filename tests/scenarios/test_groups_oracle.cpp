@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Compares the oracle of groups with the worked examples, with the oracle of scenarios without
-// groups, and with itself for scenarios that are the same by a rule.
+// groups, and with itself for pairs of scenarios that must have the same timeline.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-// Nothing of the product runs here, so a tenth is enough for sanitizers, which take twenty times as
-// long.
+// No code of the product runs here, so a tenth is enough with sanitizers, which take twenty times
+// as long.
 #ifdef __SANITIZE_ADDRESS__
 constexpr std::uint64_t scenarios = 100;
 #else

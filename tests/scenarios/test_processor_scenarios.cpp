@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Networks of units on several processors: the shipped coordinator and firmware, in the simulator,
-// make the examples' timelines, and those of an oracle that was written from the rules alone.
+// give the examples' timelines, and those of an oracle that was written from the rules alone.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -139,8 +139,8 @@ TEST(ProcessorSummary, RequestsThatNeverEndMissTheirDeadline) {
     EXPECT_EQ(tally.json()["classes"][0]["within_slo"], 0.5);
 }
 
-/// Situations of the scheduler tests of Band (mrsnu/band, band/test/scheduler_test.cc): which
-/// requests are dispatched in the instant in which all arrive, and in which order.
+/// Situations of the scheduler tests of Band (mrsnu/band, band/test/scheduler_test.cc): the
+/// requests that are dispatched in the instant in which all arrive, and their order.
 struct Situation {
     const char* name;
     const char* policy;

@@ -43,8 +43,8 @@ TEST_P(ProcessorsOracleTest, HasAConsistentExample) {
               std::vector<std::string>{});
 }
 
-// Nothing of the product runs here, so a tenth is enough for sanitizers, which take twenty times as
-// long.
+// No code of the product runs here, so a tenth is enough with sanitizers, which take twenty times
+// as long.
 #ifdef __SANITIZE_ADDRESS__
 constexpr std::uint64_t scenarios = 60;
 #else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The FC-level examples without changes of limits, on every way into a device, to the microsecond;
-// and random scenarios against an oracle of our own.
+// The FC-level examples without changes of limits, on every backend of a device: their timelines
+// are exact to the microsecond. Random scenarios are compared with the oracle of oracle.hpp.
 #include <algorithm>
 #include <cstdlib>
 
@@ -55,7 +55,7 @@ TEST_P(ScenarioTest, HasItsExactTimeline) {
     EXPECT_EQ(timeline, expected);
 }
 
-/// Returns the examples that a driver can run: their limits do not change.
+/// Returns the examples that drive() can run: their limits do not change.
 std::vector<std::string> scenarios_of_devices() {
     std::vector<std::string> names = examples("fc-");
     std::erase_if(names, [](const std::string& name) {
@@ -79,7 +79,7 @@ TEST_P(OracleTest, AgreesWithTheExpectedTimeline) {
 INSTANTIATE_TEST_SUITE_P(Fc, OracleTest, testing::ValuesIn(examples("fc-")),
                          [](const auto& info) { return test_name(info.param); });
 
-#ifdef __SANITIZE_ADDRESS__ // most of the time is the oracle's
+#ifdef __SANITIZE_ADDRESS__ // the oracle takes most of the time
 constexpr std::uint64_t random_scenarios = 200;
 #else
 constexpr std::uint64_t random_scenarios = 1000;

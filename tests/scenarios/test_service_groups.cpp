@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Random scenarios of the task level with groups in service mode: several processes with a queue of
-// tasks each, on one device server whose clock is stepped by hand. Compares them to the microsecond
-// with the oracle of groups, with which `overtake sim` agrees (test_group_scenarios.cpp).
+// tasks each, on one device server whose clock is stepped by hand. Compares their timelines to the
+// microsecond with those of the oracle of groups, with which `overtake sim` agrees
+// (test_group_scenarios.cpp).
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -206,7 +207,7 @@ private:
         std::vector<ServiceSegment> segments;
         for (const Prepared& prepared : tasks_[number]) {
             ServiceSegment& segment = segments.emplace_back();
-            if (prepared.cpu != 0) { // of which nothing more is known
+            if (prepared.cpu != 0) { // a CPU segment has no other fields
                 segment.cpu_key = number << 16 | segments.size();
                 segment.expected_ns = prepared.estimate * ns_per_us;
                 continue;
@@ -225,7 +226,7 @@ private:
         queue_of(number).submit(task);
     }
 
-    /// Handles the events of each process that are due by now.  False if some are missing.
+    /// Handles the events of each process that are due by now. Returns false if some are missing.
     bool hear(std::uint64_t instant) {
         for (std::size_t process = 0; process < processes_.size(); process++) {
             Process& of = processes_[process];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The task-level examples without groups and service mode through the runtime's scheduler, on every
-// way into a device, to the microsecond; and random scenarios against the oracle.
+// backend of a device: their timelines are exact to the microsecond. Random scenarios are compared
+// with the oracle.
 #include <algorithm>
 #include <cstdlib>
 

@@ -32,7 +32,8 @@ std::optional<std::string> difference(const char* list, const std::vector<Entry>
 
 std::optional<std::string> first_difference(const TaskTimeline& actual,
                                             const TaskTimeline& expected) {
-    // The tasks and jobs differ wherever the others do, but later: first what shows the cause.
+    // Wherever FCs and CPU segments differ, tasks and jobs differ, too, but later: so the earlier
+    // difference, which shows the cause, is looked for first.
     if (auto found = difference("fcs", actual.device.fcs, expected.device.fcs))
         return found;
     if (auto found = difference("cpu", actual.cpu, expected.cpu))

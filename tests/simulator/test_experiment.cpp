@@ -218,7 +218,7 @@ const char* const named_by_priority = R"({"version": 1, "kind": "fc", "cores": 1
 TEST(Experiment, FindsClassesThatASettingRenamesByTheirNames) {
     const Grid grid("jobs.N.priority=1|2|255");
     Experiment experiment = experiment_of(named_by_priority, &grid, 1, 1);
-    experiment.columns = {"max"}; // Of all classes, and known before anything runs.
+    experiment.columns = {"max"}; // a column of all classes, which is known before the first run
     const auto points = run_experiment(experiment);
     EXPECT_EQ(to_text(points, experiment.columns),
               "jobs.N.priority  priority 1 max  priority 255 max  priority 2 max\n"

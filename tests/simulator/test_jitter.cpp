@@ -80,7 +80,7 @@ TEST(Jitter, EachPartOfTheKeyCounts) {
     EXPECT_NE(time(key), time({2, 1, 3, 4, 5})) << "nor is it their sum";
 }
 
-/// How long each FC of a run took, and each CPU segment (as FC -1).
+/// The time of each FC of a run, and of each CPU segment (as FC -1).
 using FcTimes = std::map<std::tuple<std::string, std::int64_t>, std::uint64_t>;
 
 FcTimes times_of(const nlohmann::json& document, std::uint64_t seed) {

@@ -290,7 +290,7 @@ TEST(ProcessorPicture, HasALaneForEachCoreAndEachWorker) {
         names.push_back(lane.name + (lane.rings ? " with rings" : ""));
     EXPECT_EQ(names, (std::vector<std::string>{"npu.1 with rings", "npu.2 with rings", "cpu #1",
                                                "cpu #2"}));
-    // Boxes of one lane do not overlap, and show everything that the same run has.
+    // Boxes of one lane do not overlap, and show all that the same run has.
     std::vector<std::uint64_t> ends(5);
     std::vector<timeline::Fc> fcs = timeline.fcs;
     std::ranges::stable_sort(fcs, {}, &timeline::Fc::start_ns);
@@ -318,7 +318,8 @@ TEST(ProcessorPicture, ShowsWhatFailedAndWhatWasSlower) {
                              (of.works ? " " : " without work ") +
                              std::to_string(of.from_ns / 1000) + " " +
                              (of.to_ns < 3'000'000 ? std::to_string(of.to_ns / 1000) : "end"));
-    // The CPU fails at 1000: a trial at 1500 finds it so, the one at 2500 does not.
+    // The CPU fails at 1000: a trial at 1500 finds the CPU failed, and the trial at 2500 finds it
+    // working.
     EXPECT_EQ(conditions,
               (std::vector<std::string>{"1 takes 50 % 3000 end", "2 takes 300 % 500 900",
                                         "3 out of use without work 1000 2500",

@@ -19,7 +19,7 @@ CHAIN = {
 
 class CallCircles(unittest.TestCase):
     def of_sources(self, sources, *options, without_object=None):
-        """What the script says of sources with these texts, by name."""
+        """Returns the script's output for sources with these texts, by name."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in sources.items():
                 path = pathlib.Path(folder, f"{name}.c")

@@ -10,7 +10,7 @@ COLUMNS = 80
 FENCE = re.compile(r"^ *(```|~~~)")
 # Tables, headings, indented commands and pictures are one line each.
 WHOLE = re.compile(r"^( *\||#|    +\S|!\[|\[[^\]]+\]: )")
-# What is not broken: code, and links with their text.
+# Text that is not broken: code, and links with their text.
 UNBREAKABLE = re.compile(r"(?:`[^`]*`|\[[^\]]*\]\([^)]*\)|\S)+")
 
 

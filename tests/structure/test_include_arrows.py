@@ -17,7 +17,7 @@ def run(*arguments):
 
 class IncludeArrows(unittest.TestCase):
     def of_tree(self, files):
-        """What the script says of a tree of these files, by path."""
+        """Returns the script's output for a tree of these files, by path."""
         with tempfile.TemporaryDirectory() as root:
             for name, text in files.items():
                 path = pathlib.Path(root, name)

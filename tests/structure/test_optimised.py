@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is installed is optimised: each source outside of tests/ is compiled with -O2 at least.
+"""Installed programs are optimised: each source outside of tests/ is compiled with -O2 at least.
 
     test_optimised.py BUILD_DIRECTORY
 """
@@ -22,7 +22,7 @@ def level(command):
 
 
 def sources(commands):
-    """(object, level) of what is compiled for more than tests."""
+    """Returns (object, level) of each object that is compiled for more than tests."""
     for entry in commands:
         command = shlex.split(entry["command"])
         target = command[command.index("-o") + 1]

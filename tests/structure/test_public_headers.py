@@ -14,7 +14,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def complaints(headers="libruntime/include/overtake"):
-    """What doxygen says of these headers, with the settings of `make docs`."""
+    """Returns doxygen's messages about these headers, with the settings of `make docs`."""
     with tempfile.TemporaryDirectory() as folder:
         settings = (PROJECT / "docs/Doxyfile").read_text(encoding="utf-8").replace("libruntime/include/overtake", headers, 1)
         result = subprocess.run(["doxygen", "-"], input=settings, cwd=PROJECT, capture_output=True, text=True, check=False,

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What is in an SVG document, as JSON, by another parser and the real widths of letters.
+"""Prints the contents of an SVG document as JSON, by another parser and with the real widths of letters.
 
 groups:  how many <g> there are of each class, outside the legend
 titles:  their titles, by class

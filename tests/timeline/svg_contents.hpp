@@ -15,7 +15,7 @@ nlohmann::json inspect(const std::string& svg);
 /// Returns the number of groups of a class.
 std::size_t count(const nlohmann::json& contents, const std::string& group);
 
-/// Checks that nothing reaches beyond the picture, and no entry of the legend into another.
+/// Checks that no element reaches beyond the picture, and no entry of the legend into another.
 void expect_tidy(const nlohmann::json& contents);
 
 /// An empty directory, which is removed with its contents at the end.

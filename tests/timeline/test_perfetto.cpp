@@ -239,7 +239,8 @@ TEST(Perfetto, EverySliceNestsAndEveryFlowHasTwoEnds) {
     EXPECT_EQ(decoded.instants, timeline.preemptions.size());
 }
 
-/// The field numbers are those of Perfetto's documentation, without our own description.
+/// The field numbers are those of Perfetto's documentation, and do not come from
+/// trace_packet.proto.
 TEST(Perfetto, HasTheFieldNumbersOfTracePacket) {
     Timeline timeline;
     timeline.fcs = {{"a", 5, 2, 1, true, 1000, 1500}};

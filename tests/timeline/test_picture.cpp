@@ -173,7 +173,7 @@ TEST(Picture, MarksWhatWasNotRecorded) {
     EXPECT_EQ(count(contents, "unrecorded"), 1u);
     EXPECT_TRUE(has_text(contents, "not recorded: the disk was full"));
     EXPECT_TRUE(has_text(contents, "not recorded"));
-    // This holds also if nothing at all is known.
+    // This also holds if all of the time was not recorded.
     const Timeline nothing = {.title = "nothing", .unrecorded = {{0, 8 * ms, "no right to"}}};
     const auto empty = inspect(to_svg(nothing, 0, 8 * ms));
     expect_tidy(empty);

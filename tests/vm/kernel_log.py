@@ -15,7 +15,7 @@ from dataclasses import dataclass
 LEVEL_WARNING = 4
 FACILITY_USER = 1
 
-# Reports that some paths of the kernel print at a level that sounds harmless.
+# Reports of faults that some paths of the kernel print at a harmless level.
 BUG_REPORT = re.compile(
     r"\bBUG\b|WARNING:|\bOops\b|Kernel panic|Call Trace|cut here"
     r"|general protection fault|unable to handle|invalid opcode|scheduling while atomic"
@@ -24,11 +24,11 @@ BUG_REPORT = re.compile(
     r"|DEBUG_LOCKS_WARN|INFO: task .* blocked|soft lockup|workqueue lockup|rcu.*\bstall"
 )
 
-# How reports of crashes begin, those that end a kernel.
+# Beginnings of the reports of crashes that end a kernel.
 CRASH = re.compile(
     r"\bBUG: |\bOops: |kernel BUG at|general protection fault|Kernel panic|divide error: |double fault: |int3: "
 )
-# Of a breakpoint that the kernel does not know, where the instruction is the kernel's own.
+# The report of a breakpoint that the kernel does not know, if the instruction is the kernel's own.
 UNKNOWN_BREAKPOINT = re.compile(r"\bOops: int3|\bint3: [0-9]{4} ")
 INSTRUCTION = re.compile(r"\bRIP: [0-9a-f]+:(\S+)( \[\w+\])?")
 
@@ -36,7 +36,7 @@ ANNOUNCEMENT = re.compile(r"overtake-test: expect (.+)")
 OWN_WORDS = re.compile(r"overtake-(test|vm): ")
 # PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT. Lines that start with a space continue a record.
 RECORD = re.compile(r"(\d+),\d+,(\d+),[^;]*;(.*)")
-# What /dev/kmsg makes of a backslash, and of bytes that are not printable ASCII.
+# The form of a backslash, and of bytes that are not printable ASCII, in /dev/kmsg.
 ESCAPED = re.compile(r"\\x([0-9a-f]{2})")
 
 
@@ -52,7 +52,7 @@ class Record:
 
 
 def parse(kmsg_text):
-    """The records in text read from /dev/kmsg."""
+    """Returns the records in text read from /dev/kmsg."""
     records = []
     for line in kmsg_text.splitlines():
         match = RECORD.fullmatch(line)
@@ -64,7 +64,7 @@ def parse(kmsg_text):
 
 
 def read_rules(path):
-    """The regular expressions of an allow file."""
+    """Returns the regular expressions of an allow file."""
     with open(path, encoding="utf-8") as file:
         lines = [line.rstrip("\n") for line in file]
     return [re.compile(line) for line in lines if line and not line.startswith("#")]
@@ -89,7 +89,7 @@ def lost_a_patch(console):
 
 
 def complaints(records, allow_rules):
-    """What is wrong with these records, as lines to print; empty when nothing is."""
+    """Returns the faults that these records show, as lines to print; empty if there are none."""
     found = []
     expected = {}  # regular expression -> has it been seen
     for record in records:

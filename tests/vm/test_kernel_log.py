@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Tests of kernel_log.py: what counts as a complaint. Prints TAP."""
+"""Tests of kernel_log.py: the records that count as complaints. Prints TAP."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import kernel_log
 
 
 def kmsg(*lines):
-    """Text as /dev/kmsg gives it; a line is (facility, level, text)."""
+    """Returns text in the form of /dev/kmsg; a line is (facility, level, text)."""
     return "".join(
         f"{facility << 3 | level},{number},{number * 1000},-;{text}\n SUBSYSTEM=test\n"
         for number, (facility, level, text) in enumerate(lines)
@@ -68,7 +68,7 @@ def test_a_lost_patch_is_a_breakpoint_in_the_kernel_itself():
     assert not kernel_log.lost_a_patch(crash("Oops: int3", "ovt_submit+0x5/0x20 [overtake]"))
     assert not kernel_log.lost_a_patch(crash("Oops: invalid opcode", "hrtimer_run_queues+0x5/0x20"))
     assert not kernel_log.lost_a_patch("[   10.1] overtake: ready\n")
-    # The first crash counts: what comes behind it may be its consequence.
+    # The first crash counts: later messages may be its consequence.
     earlier = "[    9.9] BUG: unable to handle page fault for address: 0\n"
     assert not kernel_log.lost_a_patch(earlier + crash("Oops: int3", "hrtimer_run_queues+0x5/0x20"))
 

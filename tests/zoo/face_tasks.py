@@ -318,8 +318,8 @@ def age(outputs):
 class Kind:
     """One network's task."""
 
-    samples: Callable  # makes, from count and seed, what the network gets and what is right
-    score: Callable  # makes, from what is right, a function of outputs by name that returns a share
+    samples: Callable  # makes, from count and seed, the network's inputs and the right answers
+    score: Callable  # makes, from the right answers, a function of outputs by name that returns a share
     what: str
     outputs: tuple = ("output",)
     input: str = "input"

@@ -11,7 +11,7 @@ DRAWN_AT = 3  # times the picture's size, so that edges come out smooth
 
 @dataclass(frozen=True)
 class Person:
-    """What does not change from picture to picture; lengths in half widths of the head."""
+    """The features that do not change from picture to picture; lengths in half widths of the head."""
 
     skin: np.ndarray
     hair: np.ndarray
@@ -40,7 +40,7 @@ def person(random):
 
 @dataclass(frozen=True)
 class Face:
-    """One face in a picture, in pixels: how it is placed, and what it does."""
+    """One face in a picture, in pixels: its place, eyes and mouth."""
 
     person: Person
     middle: tuple  # x and y

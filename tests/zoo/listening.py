@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Wake words: what openWakeWord's networks hear in clips of speech and noise.
+"""Wake words: the results of openWakeWord's networks for clips of speech and noise.
 
 Sound goes through three networks: melspectrogram (80 ms and what precedes them -> 8 rows of 32),
 speech_embedding (76 rows -> 96 numbers that describe three quarters of a second), and one network
@@ -33,7 +33,7 @@ OTHERS = [
 
 @dataclass
 class Clips:
-    """Sounds of one length, and what each is: a phrase's name, "other" speech or "noise"."""
+    """Sounds of one length, and the kind of each: a phrase's name, "other" speech or "noise"."""
 
     sounds: np.ndarray
     kinds: list
@@ -56,7 +56,7 @@ def clips(each, seed):
 
 
 def chunks(clips_):
-    """Returns what melspectrogram gets: clips x chunks x samples, as 16-bit numbers."""
+    """Returns the input of melspectrogram: clips x chunks x samples, as 16-bit numbers."""
     scaled = np.pad(np.rint(clips_.sounds * 32767), ((0, 0), (CHUNK - STEP, 0)))
     starts = range(0, scaled.shape[1] - CHUNK + 1, STEP)
     return np.stack([scaled[:, s : s + CHUNK] for s in starts], axis=1).astype(np.float32)
@@ -69,13 +69,13 @@ def spectra(outputs, count):
 
 
 def pictures(rows):
-    """Returns what speech_embedding gets: clips x windows x 76 x 32 x 1."""
+    """Returns the input of speech_embedding: clips x windows x 76 x 32 x 1."""
     starts = range(0, rows.shape[1] - ROWS + 1, ROW_STEP)
     return np.stack([rows[:, s : s + ROWS, :, None] for s in starts], axis=1).astype(np.float32)
 
 
 def windows(embeddings, name):
-    """Returns what a phrase's network gets: clips x windows x descriptions x 96."""
+    """Returns the input of a phrase's network: clips x windows x descriptions x 96."""
     length = PHRASES[name][1]
     starts = range(0, embeddings.shape[1] - length + 1)
     return np.stack([embeddings[:, s : s + length] for s in starts], axis=1)
@@ -84,7 +84,7 @@ def windows(embeddings, name):
 def fires(outputs, name, count):
     """Whether the phrase is heard in each clip."""
     outputs = outputs.reshape(count, -1, outputs.shape[-1])
-    # The timer's network says which duration it hears; class 0 is none.
+    # The timer's network has a class for each duration; class 0 is none.
     chances = 1 - outputs[..., 0] if name == "timer" else outputs[..., 0]
     return chances.max(axis=1) >= FIRES
 
@@ -96,7 +96,7 @@ def share_right(fired, name, kinds):
 
 
 class SpeechOrNoise:
-    """Tells the descriptions of speech from those of noise by the nearer mean."""
+    """Distinguishes the descriptions of speech from those of noise by the nearer mean."""
 
     def __init__(self, embeddings, kinds):
         is_noise = np.array(kinds) == "noise"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 
 class Unavailable(Exception):
-    """A package cannot be had; the message says what to do."""
+    """A package cannot be had; the message names the remedy."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _take(package, archive, directory):
 
 
 def provide(directory):
-    """Puts all files into the directory; what is there stays. Raises Unavailable."""
+    """Puts all files into the directory; files that are there stay. Raises Unavailable."""
     directory = pathlib.Path(directory)
     archives = directory / "packages"
     for package in PACKAGES:

@@ -17,7 +17,7 @@ MAX_TIME_PER_FC_US = 1000
 
 
 class Refused(Exception):
-    """The command refuses the network; the message says why."""
+    """The command refuses the network; the message names the reason."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ def _states(network):
 
 
 def _told(result, path):
-    """Returns what the command complained about, without the file's name."""
+    """Returns the command's complaint, without the file's name."""
     lines = [line for line in result.stderr.splitlines() if line.startswith("overtake:")]
     lines = lines or result.stderr.splitlines() or [f"exit status {result.returncode}"]
     return lines[-1].replace("overtake: ", "", 1).replace(f"{path}: ", "", 1)
@@ -62,7 +62,7 @@ class Runner:
         return self.directory / f"{network.name}{f'-{limit_us}us' if limit_us else ''}.ovm"
 
     def compile(self, network, calibration, limit_us=MAX_TIME_PER_FC_US):
-        """Returns what `overtake info` says of the model file. Raises Refused."""
+        """Returns the JSON of `overtake info` for the model file. Raises Refused."""
         path = self.compiled(network, limit_us)
         with tempfile.TemporaryDirectory() as folder:
             arguments = self._samples("--calibration", calibration, folder)

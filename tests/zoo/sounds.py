@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Speech that espeak-ng says and noise from seeds, at 16,000 samples a second."""
+"""Speech from espeak-ng and noise from seeds, at 16,000 samples a second."""
 
 import io
 import subprocess

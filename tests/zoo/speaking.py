@@ -16,7 +16,7 @@ SPEAKS = 0.5
 
 
 def minute(seed):
-    """Returns a sound, and for each sample whether a sentence is being said."""
+    """Returns a sound, and for each sample whether it belongs to a sentence."""
     random = np.random.default_rng([seed, SECONDS])
     count = SECONDS * sounds.RATE
     sound = sounds.noise(SECONDS, random) * random.uniform(0.01, 0.05)
@@ -33,7 +33,7 @@ def minute(seed):
 
 
 def frames(name, sound):
-    """Returns what the network gets, frame by frame."""
+    """Returns the network's input, frame by frame."""
     size, context = FRAMES[name]
     padded = np.pad(sound, (context, 0))
     starts = range(0, len(sound) - size + 1, size)

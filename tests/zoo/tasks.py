@@ -21,9 +21,9 @@ LISTENED = 500  # the number of samples to calibrate the networks of sound with
 # A few of their values lie far beyond all others: the method is the one that comes nearest to
 # float.
 NEAREST = ["--calibration-method", "best"]
-# What 8 bits cannot hold of these networks is computed in float.
+# The parts of these networks for which 8 bits are too few are computed in float.
 ACCURATE = ["--accuracy", "0.99"]
-# The states of these networks carry what rounding changes from frame to frame.
+# The states of these networks carry rounding errors from frame to frame.
 STEADY = ["--accuracy", "0.998"]
 # A few nodes in 16 bits bring these networks that near. Nearer needs float, which takes the CPU
 # forty times as long.
@@ -193,7 +193,7 @@ def speaking_or_not(name):
 
 
 class Listening:
-    """The networks of sound feed each other: the one that is judged gets what the others compute in
+    """The networks of sound feed each other: the judged network gets the results that the others compute in
     float."""
 
     def __init__(self, zoo):
@@ -299,7 +299,7 @@ class Listening:
 
     @staticmethod
     def _some(samples, axes):
-        """Draws some of what there is in the first axes."""
+        """Draws some entries of the first axes."""
         flat = samples.reshape(-1, *samples.shape[axes:])
         chosen = np.random.default_rng(CALIBRATION).permutation(len(flat))[:LISTENED]
         return flat[chosen]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the zoo's table rests on, without its networks: packages are what was published, samples come
+"""The bases of the zoo's table, without its networks: packages are those that were published, samples come
 from seeds, scores count what they say; and where npm or ONNX Runtime is missing, one line reports it."""
 
 import base64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reading text: what the three networks of PP-OCRv4 get and what their outputs mean."""
+"""Reading text: the inputs of the three networks of PP-OCRv4 and the meaning of their outputs."""
 
 import numpy as np
 

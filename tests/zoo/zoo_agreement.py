@@ -15,7 +15,7 @@ OF_HALVES = {"segmentation_medium"}
 
 
 def distance(got, want):
-    """Returns the length of the difference, as a part of the length of what is wanted."""
+    """Returns the length of the difference, as a part of the length of the expected output."""
     want = want.astype(np.float64)
     return float(np.linalg.norm(got.reshape(want.shape) - want) / max(np.linalg.norm(want), 1e-30))
 

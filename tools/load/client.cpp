@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Requests are numbered across the clients of a load. In an open loop, request i is due at begin +
-// i * period, and its latency begins there. So if a client is late, because the device has as many
-// requests as are allowed there, the later requests do not look better.
+// i * period, and its latency begins there. So if a client is late, because it has as many requests
+// on the device as it may, the latencies of the later requests include their wait.
 #include "load/client.hpp"
 
 #include <ctime>
@@ -136,8 +136,8 @@ void Client::open_loop() {
     }
 }
 
-/// Waits for `due_ns` and takes requests that end meanwhile. Returns false if the load was over
-/// before.
+/// Waits until `due_ns` and takes requests that end meanwhile. Returns false if the load is over
+/// before that.
 bool Client::wait_until(std::int64_t due_ns) {
     for (std::int64_t now = monotonic_ns(); now < due_ns; now = monotonic_ns()) {
         if (shared_.is_over())
@@ -178,7 +178,8 @@ void Client::begin(std::int64_t due_ns) {
     busy_.back().inference->start(shared_.options.task);
 }
 
-/// Waits until a request has ended, or for the deadline, and takes all that have ended.
+/// Waits until a request has ended or the deadline has come, and takes all requests that have
+/// ended.
 void Client::collect(std::int64_t deadline_ns) {
     const auto is_running = [](const Flight& flight) {
         return flight.inference->status() == -EINPROGRESS;

@@ -22,7 +22,7 @@ struct Shared {
         : options(options_), open_limit(limit), stop(stop_) {}
 
     void begin_now();
-    /// Returns whether clients begin no more requests.
+    /// Returns whether the load is over: clients begin no more requests.
     bool is_over();
     std::int64_t due_ns(std::uint64_t index) const {
         return begin_ns + static_cast<std::int64_t>(index * options.period_us) * 1000;

@@ -52,7 +52,7 @@ public:
                     threads.emplace_back([&] { work(group, client, warmed_up); });
                     missing--;
                 }
-        } catch (const std::exception& error) { // the other clients wait for all
+        } catch (const std::exception& error) { // the other clients wait until all have warmed up
             give_up(std::make_exception_ptr(
                 Error(EAGAIN, fmt::format("load: no thread can be had: {}", error.what()))));
             for (std::size_t i = 0; i < missing; i++)
@@ -115,7 +115,7 @@ private:
         changed_.notify_one();
     }
 
-    /// Returns the part that is done of the load that has most left to do.
+    /// Returns the done part of the load that has the smallest done part.
     double done() const {
         double least = 1;
         for (const Group& group : groups_)

@@ -16,8 +16,8 @@ namespace overtake::load {
 
 struct Options {
     TaskOptions task = {};
-    std::uint64_t requests = 1000; ///< stop after this many; 0 = until stop is set
-    std::uint64_t period_us = 0;   ///< open loop: time between requests, whatever others do
+    std::uint64_t requests = 1000; ///< stop after this number; 0 = until stop is set
+    std::uint64_t period_us = 0;   ///< open loop: time between requests, ended or not
     unsigned in_flight = 1;        ///< closed loop (period_us 0): requests in flight per thread
     /// No request begins later than this after the first; 0 = no limit.
     std::uint64_t longest_ns = 0;
@@ -25,8 +25,8 @@ struct Options {
     std::uint64_t warm_up_longest_ns = 0; ///< longest_ns of the warm-up; 0 = no limit
 };
 
-/// One request. Times are device time, except due_ns and done_ns. With several BPU segments, it has
-/// the arrival of the first, the end of the last, and the sums.
+/// One request. Times are device time, except due_ns and done_ns. A request with several BPU
+/// segments has the arrival of the first, the end of the last, and the sums of the other numbers.
 struct Request {
     std::uint64_t queued_ns;
     std::uint64_t start_ns;

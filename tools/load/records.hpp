@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes requests to a CSV file, one on each line, so that one process can judge another's.
+// Writes requests to a CSV file, one on each line, so that one process can judge the requests of
+// another.
 #pragma once
 
 #include <ostream>

@@ -100,7 +100,7 @@ public:
         request_->submit(options);
         is_submitted_ = true;
     }
-    /// Afterwards, no thread uses its arrays.
+    /// After the destructor, no thread uses the inference's arrays.
     ~EngineInference() override {
         if (!is_submitted_)
             return;
@@ -109,7 +109,7 @@ public:
     }
     bool wait(std::int64_t deadline_ns) { return request_->wait(deadline_ns); }
     bool is_told() const { return is_told_; }
-    /// Its end is counted in `ends` from now on.
+    /// From now on, `ends` counts the end of the inference.
     void tell(const std::shared_ptr<Ends>& ends) {
         if (!std::exchange(is_told_, true))
             request_->on_end([ends] { ends->add(); });
@@ -149,8 +149,8 @@ private:
     bool is_told_ = false;
 };
 
-/// Usually, the oldest inference ends first, and soon. Otherwise the engine's thread reports ends,
-/// which would take time from short requests.
+/// Waits first for the oldest inference, which usually ends first, and soon. If it does not, the
+/// engine's thread reports ends, which would take time from short requests.
 class EngineFirstEnd final : public FirstEnd {
 public:
     void wait(std::span<Inference* const> running, std::int64_t deadline_ns) override {

@@ -21,11 +21,12 @@ public:
     virtual ~Inference() = default;
     /// Throws Error as Task::start() and Request::submit() do.
     virtual void start(const TaskOptions& options) = 0;
-    /// Returns 0 or a negative errno; -EINPROGRESS while it runs.
+    /// Returns 0 or a negative errno; -EINPROGRESS while the inference runs.
     virtual std::int32_t status() const = 0;
     /// Returns the results of its jobs.
     virtual std::vector<Completion> completions() const = 0;
-    /// Returns when it ended, CLOCK_MONOTONIC, on a device whose time is that clock.
+    /// Returns the time at which the inference ended, CLOCK_MONOTONIC, on a device whose time is
+    /// that clock.
     virtual std::uint64_t ended_ns() const = 0;
 };
 
@@ -47,7 +48,8 @@ public:
     virtual std::size_t given_back_bytes() const { return 0; }
     virtual std::unique_ptr<Inference> make() = 0;
     virtual std::unique_ptr<FirstEnd> first_end() = 0;
-    /// Returns whether the model decides where its last part runs, and not a coordinator.
+    /// Returns whether the model alone decides on which processor its last part runs, without a
+    /// coordinator.
     virtual bool has_one_place() const { return true; }
 };
 

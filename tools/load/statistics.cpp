@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t bins_of_one_width = 10;
 constexpr std::uint64_t finest_width_ns = 1000;
-/// The served share of the offered rate below which a load may be overloaded; a higher share may be
-/// the end of a short run.
+/// A load may be overloaded if its served share of the offered rate is below this. A higher share
+/// may come from the end of a short run.
 constexpr double served_well = 0.95;
 
 std::size_t rank(std::size_t count, double percent) {
@@ -49,7 +49,7 @@ std::vector<std::uint64_t> growing_borders(std::uint64_t least, std::uint64_t gr
     return borders;
 }
 
-/// Returns how many requests were due and not done at a time.
+/// Returns the number of requests that were due and not done at `time_ns`.
 std::uint64_t unfinished(const Outcome& outcome, std::uint64_t period_ns, std::uint64_t time_ns) {
     const std::uint64_t due = std::min((time_ns - outcome.begin_ns) / period_ns + 1,
                                        outcome.requests.size() + outcome.waiting);

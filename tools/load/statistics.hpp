@@ -16,7 +16,7 @@ namespace overtake::load {
 /// `sorted` is ascending and not empty; percent is in (0, 100].
 std::uint64_t percentile(std::span<const std::uint64_t> sorted, double percent);
 
-/// Returns how many of `count` values are after that one.
+/// Returns the number of values, of `count`, that are after percentile().
 std::size_t beyond(std::size_t count, double percent);
 
 /// Returns the latencies of the requests that succeeded, from the arrival at the device to the end
@@ -49,7 +49,7 @@ std::vector<Bin> histogram(std::span<const std::uint64_t> sorted);
 struct Rates {
     double offered; ///< open loop; 0 in a closed one
     double served;  ///< requests that succeeded
-    /// Fewer requests than offered were served, and the number of unfinished ones grew.
+    /// Whether fewer requests than offered were served, and the number of unfinished requests grew.
     bool overloaded;
 };
 

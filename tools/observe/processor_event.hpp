@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// ProcessorEvent: what an engine with several processors reports through its USDT probes;
+// ProcessorEvent: an event that an engine with several processors reports through its USDT probes;
 // docs/reference/tracepoints.md has their table. No device reports these events, so they are no
 // overtake::Event.
 #pragma once
@@ -17,7 +17,7 @@ namespace overtake::watch {
 enum class ProcessorEventType : std::uint8_t {
     processor,      ///< a processor got a run, ended one, or changed its state
     request_arrive, ///< a request arrived at its engine
-    request_work,   ///< work of a request begins that is no run
+    request_work,   ///< work of a request that is no run begins
     request_worked, ///< that work has ended
     run_dispatch,   ///< a run of a request goes to a processor
     run_end,        ///< the run is over

@@ -43,7 +43,8 @@ py::dtype dtype_of(Element element) {
     }
 }
 
-/// Returns how the elements of an array are read; nothing if the tensor does not take them.
+/// Returns the type with which the elements of an array are read; nothing if the tensor does not
+/// take them.
 std::optional<Element> element_of(const Tensor& tensor, const py::array& array) {
     for (const Element element : {element_of(tensor.data_type), Element::float32})
         if (array.dtype().equal(dtype_of(element)))

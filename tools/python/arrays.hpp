@@ -17,7 +17,7 @@ pybind11::tuple shape_of(const Tensor& tensor);
 /// Returns the tensor's own dtype; an array may always be float32.
 pybind11::dtype dtype_of(const Tensor& tensor);
 
-/// An array, and where its elements are.
+/// An array, and the place of its elements.
 struct LentArray {
     pybind11::array array; ///< owns the memory
     TensorMemory memory;

@@ -30,14 +30,14 @@ public:
     Notifier(const Notifier&) = delete;
     Notifier& operator=(const Notifier&) = delete;
 
-    /// Returns a descriptor that is readable while take() would return something. It belongs to the
-    /// notifier.
+    /// Returns a descriptor that is readable while take() would return tokens. The notifier owns
+    /// the descriptor.
     int descriptor() const noexcept { return descriptor_; }
 
     void ended(std::uint64_t token) {
         const std::scoped_lock lock(mutex_);
         ended_.push_back(token);
-        // It fails only with a count that is never reached.
+        // The write fails only at a count that is never reached.
         [[maybe_unused]] const int written = eventfd_write(descriptor_, 1);
     }
 

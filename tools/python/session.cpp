@@ -19,7 +19,7 @@ namespace overtake::python {
 namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-/// How often a wait looks for Ctrl-C.
+/// The interval at which a wait checks for Ctrl-C.
 constexpr std::int64_t slice_ns = second_ns / 10;
 
 std::int64_t now_ns() {
@@ -64,7 +64,7 @@ SessionState::SessionState(std::shared_ptr<Device> device, std::shared_ptr<const
                             : engine_->load(model, ExpectedTimes::read(times))) {
     if (options.record < 2)
         model_ = std::move(model);
-    else // the loaded model keeps no more of it than running needs
+    else // the loaded model keeps only the parts that running needs
         model_ = std::shared_ptr<const Model>(loaded_, &loaded_->model());
 }
 
@@ -90,7 +90,7 @@ void SessionState::collect() {
     std::move(running, kept_.end(), std::back_inserter(over));
     kept_.erase(running, kept_.end());
     // The arrays are dropped only here: dropping one may run Python code, which may call this
-    // again.
+    // function again.
 }
 
 void SessionState::close() {
@@ -109,7 +109,7 @@ Task::Task(std::shared_ptr<SessionState> session, const py::dict& inputs,
            std::uint64_t token)
     : session_(std::move(session)) {
     // The engine is kept until the request is submitted, so that closing the session does not lose
-    // its end.
+    // the request's end.
     std::shared_ptr<Engine> engine = session_->engine();
     request_ = engine->create_request();
     session_->collect();

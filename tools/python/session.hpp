@@ -2,8 +2,8 @@
 //
 // Session and Task: requests for one model on their own engine.
 //
-// Thread safety: the caller holds the GIL, which guards all fields; it is released while anything
-// waits.  No thread of the engine ever takes it.
+// Thread safety: the caller holds the GIL, which guards all fields; functions release the GIL while
+// they wait. No thread of the engine ever takes it.
 // Memory: arrays are used from submit() to the end of the request. When a running Task is dropped,
 // its arrays go to the session, which keeps them until the request ends.
 #pragma once

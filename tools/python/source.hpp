@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Source: where a scenario comes from, a file or a document.
+// Source: a scenario's file or document.
 #pragma once
 
 #include <filesystem>

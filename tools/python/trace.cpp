@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake.trace: what happens on a device, event by event.
+// overtake.trace: the events of a device, one by one.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -33,7 +33,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t events_at_a_time = 4096;
-/// A reader that polls costs the device less than one that it must wake.
+/// A reader that polls costs the device less than a reader that the device must wake.
 constexpr std::chrono::milliseconds nap{10};
 
 py::object value_of(const nlohmann::ordered_json& value) {

@@ -81,7 +81,7 @@ static void free_all(struct memory *memory)
 		free(memory->regions[i].base);
 }
 
-/* Returns whether the instruction came to its end. */
+/* Runs the case by the scalar operator. Returns whether the instruction came to its end. */
 static bool run_scalar(const struct fuzz_case *input, struct memory *memory, s64 budget)
 {
 	struct ovt_cursor cursor = { 0 };
@@ -120,7 +120,7 @@ static void run_vector(const struct fuzz_case *input, struct memory *memory, s64
 	free(scratch);
 }
 
-/* Returns whether no input shares a region with the output: else the result is unspecified. */
+/* Returns whether no input shares a region with the output: otherwise the result is unspecified. */
 static bool is_specified(const struct overtake_insn *insn)
 {
 	u32 out = insn->out.region;
@@ -138,7 +138,7 @@ static void assert_same(const struct fuzz_case *input, const struct memory *a, c
 		fail(what);
 }
 
-/* Runs the case again from the same memory, at once; compares. */
+/* Runs the case again from the same memory, without steps, and compares the memories. */
 static void compare_whole(const struct fuzz_case *input, const u64 *lengths,
 			  const struct memory *stepped)
 {
@@ -151,7 +151,10 @@ static void compare_whole(const struct fuzz_case *input, const u64 *lengths,
 	free_all(&again);
 }
 
-/* The same by the vector operator with the instructions of @level, if the CPU has them. */
+/*
+ * Runs the case by the vector operator with the instructions of @level, if the CPU has them, and
+ * compares.
+ */
 static void compare_vector(const struct fuzz_case *input, const u64 *lengths,
 			   const struct memory *stepped, enum ovt_simd_level level)
 {

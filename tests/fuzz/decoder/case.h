@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes that a fuzzer mutates, as an instruction and its memory. */
+/* An input of the fuzzer: the bytes of an instruction and of its memory. */
 #ifndef TESTS_FUZZ_DECODER_CASE_H
 #define TESTS_FUZZ_DECODER_CASE_H
 
@@ -34,7 +34,7 @@ struct fuzz_case {
 	u32 seed;
 };
 
-/* What happened to a case. */
+/* The outcome of a case. */
 enum fuzz_outcome { FUZZ_REFUSED, FUZZ_UNFINISHED, FUZZ_FINISHED };
 
 /*

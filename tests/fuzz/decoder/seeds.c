@@ -15,7 +15,7 @@ static bool fits(const struct random_job *job)
 	return true;
 }
 
-/* Makes a job whose regions an input can describe. */
+/* Makes a random job whose regions fit an input's fields. */
 static void init_job(struct random_job *job, u16 opcode, u64 *state)
 {
 	random_job_init(job, opcode, state);

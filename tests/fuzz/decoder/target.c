@@ -2,8 +2,8 @@
 /*
  * The libFuzzer target, which scripts/fuzz-decoder.sh runs.
  *
- * Random bytes are hardly ever an instruction, so most mutations change one field to a value that
- * instructions have.
+ * Random bytes are hardly ever an instruction, so most mutations set one field to a value that
+ * occurs in instructions.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Random bytes are hardly ever a sound model file, so a sound one is taken apart, changed as a
-// table of fields, and put together again.
+// Random bytes are hardly ever a sound model file. So the mutator takes a sound file apart, changes
+// its table of fields, and puts it together again.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -236,7 +236,7 @@ private:
         case 11:
             tensor.shape = any(model.tensors)->shape;
             break;
-        case 12: // another tensor of its kind, or a second of the same
+        case 12: // a copy of any tensor of the model
             model.tensors.push_back(std::make_unique<fbs::TensorT>(*any(model.tensors)));
             return;
         default:
@@ -460,7 +460,7 @@ bool is_aligned(const fbs::Segment& segment) {
     return all;
 }
 
-/// Returns whether all vectors are aligned: the verifier does not check that, the reader does.
+/// Returns whether all vectors are aligned. The reader checks this, but the verifier does not.
 bool is_aligned(const fbs::Model& model) {
     bool all = is_aligned(model.fc_shares());
     for (const fbs::Segment* segment : *model.segments())
@@ -503,7 +503,7 @@ std::vector<std::uint8_t> mutated(const std::vector<std::uint8_t>& bytes, Mutato
 void mutate_model(std::vector<std::uint8_t>& bytes, std::size_t most, std::uint32_t seed) {
     Mutator mutator(seed);
     if (mutator.below(12) != 0) {
-        // The copy is aligned as the file would be.
+        // The copy has the alignment that the file would have.
         const std::vector<std::uint8_t> changed = mutated(bytes, mutator);
         if (!changed.empty() && changed.size() <= most) {
             bytes = changed;

@@ -13,7 +13,7 @@
 namespace overtake::fuzz {
 
 enum class Outcome {
-    refused,    ///< with an offset of the file and a reason
+    refused,    ///< refused with an offset in the file and a reason
     too_large,  ///< sound, but would take longer than an input may
     impossible, ///< sound, but data or the device's memory do not permit it
     failed,     ///< its task ended with an error
@@ -24,8 +24,9 @@ enum class Outcome {
 /// Ends the process if a refusal has no place or no reason.  For one thread at a time.
 Outcome run_model(std::span<const std::byte> bytes);
 
-/// Changes one to four things of a sound model file (raw bytes of any other), the same for the same
-/// seed.  The result has at most `most` bytes; instead of a greater one, raw bytes are changed.
+/// Makes one to four changes to a sound model file, or to raw bytes of any other file, the same for
+/// the same seed.  The result has at most `most` bytes; if the changed file has more, raw bytes are
+/// changed instead.
 void mutate_model(std::vector<std::uint8_t>& bytes, std::size_t most, std::uint32_t seed);
 
 /// Returns a model of each operator of the CPU, and two with segments of the device.
@@ -33,7 +34,7 @@ std::vector<fbs::ModelT> seed_models();
 
 constexpr const char* pack_identifier = "OVP1";
 
-/// Return the bytes of a file with one model, or with several models.
+/// The next functions return the bytes of a file with one model, or with several models.
 std::vector<std::uint8_t> pack(const fbs::ModelT& model);
 std::vector<std::uint8_t> pack(const fbs::ModelPackT& models);
 

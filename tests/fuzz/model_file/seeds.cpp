@@ -140,8 +140,8 @@ fbs::ModelT device_and_host() {
     return builder.finish(builder.copy(back, builder.device(4, 5, 3)));
 }
 
-/// Makes every segment a unit, too: on cores and workers, or on workers alone.  The first unit's
-/// output is a tensor of units.
+/// Adds a unit for each segment, on cores and workers or on workers alone.  The first unit's output
+/// is a tensor of units.
 fbs::ModelT with_units(fbs::ModelT model) {
     for (const char* name : {"npu", "cpu"}) {
         model.unit_classes.push_back(std::make_unique<fbs::UnitClassT>());
@@ -171,7 +171,7 @@ fbs::ModelT with_units(fbs::ModelT model) {
     return model;
 }
 
-/// Adds a plan for two cores: core 2 waits for core 1, and then does the same once more.
+/// Adds a plan for two cores: core 2 waits for core 1, and then runs the same once more.
 fbs::ModelT with_core_plan(fbs::ModelT model) {
     model.core_plan = std::make_unique<fbs::CorePlanT>();
     model.core_plan->core_count = 2;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The fuzzer of model files without its engine: seeds, their mutations, and inputs once found.
+// The fuzzer of model files without its engine: seeds, their mutations, and the inputs that it once
+// found.
 #include <algorithm>
 #include <random>
 

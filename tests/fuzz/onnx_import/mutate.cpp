@@ -224,7 +224,7 @@ private:
                                                  : static_cast<int>(below(20)));
         case 2:
             return tensor.set_name(name());
-        case 3: // as many elements as the shape says, or nearly
+        case 3: // as many elements as the shape has, or nearly so
             return elements(tensor);
         case 4:
             tensor.set_data_location(TensorProto::EXTERNAL);
@@ -331,7 +331,7 @@ private:
         case 1:
             list.SwapElements(place(), place());
             return;
-        default: { // one that works on what another makes
+        default: { // a copy of a node, with another input and output
             NodeProto added = list.Get(place());
             if (added.input_size() > 0)
                 added.set_input(0, name());

@@ -16,10 +16,11 @@ namespace overtake::fuzz {
 
 namespace {
 
-// Most elements of a tensor: enough for every operator to have something to do.
+// Most elements of a tensor: enough that every operator computes several elements.
 constexpr std::uint64_t most_elements = 1u << 12;
 
-/// A directory with the file that the compiler reads, and no other file that a model might name.
+/// A directory that has only the file that the compiler reads, and no other file that a model might
+/// name.
 class Directory {
 public:
     Directory() {

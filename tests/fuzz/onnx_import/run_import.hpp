@@ -12,17 +12,17 @@
 namespace overtake::fuzz {
 
 enum class Imported {
-    refused, ///< with a message of one line
-    compiled ///< to a model file that the runtime accepts
+    refused, ///< refused with a message of one line
+    compiled ///< compiled to a model file that the runtime accepts
 };
 
 /// Compiles the bytes as `overtake compile` would, without calibration samples and with tensors
-/// small enough for a fuzzer.  The message of a refusal goes only to `reason`, if given.  Ends the
-/// process if the compiler throws another exception than its refusals, or makes a file that the
-/// runtime refuses.  Uses a directory of its own for temporary files.  For one thread at a time.
+/// small enough for a fuzzer. The message of a refusal goes only to `reason`, if given. Ends the
+/// process if the compiler throws an exception that is no refusal, or makes a file that the runtime
+/// refuses. run_import() uses a directory of its own for temporary files. For one thread at a time.
 Imported run_import(std::span<const std::uint8_t> bytes, std::string* reason = nullptr);
 
-/// Changes one to four things of a model (raw bytes of any other input), the same for the same
+/// Makes one to four changes to a model, or to raw bytes of any other input, the same for the same
 /// seed.  The result has at most `most` bytes; a greater result leaves `bytes` as they are.
 void mutate_onnx(std::vector<std::uint8_t>& bytes, std::size_t most, std::uint32_t seed);
 

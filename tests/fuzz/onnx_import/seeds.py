@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes ONNX models as the fuzzer's first inputs into a directory: what the compiler's tests know
-of each operator, of what is refused and of networks, and ONNX's own test models (not with --few).
+"""Writes ONNX models as the fuzzer's first inputs into a directory: the models of the compiler's tests (each operator,
+refused models and networks), and ONNX's own test models (not with --few).
 
     seeds.py [--few] DIRECTORY"""
 
@@ -39,7 +39,7 @@ def operators():
 
 
 def typed(nodes, inputs, constants, outputs):
-    """Of opset 17, with integers among the inputs."""
+    """Returns a model of opset 17, whose inputs may be integers."""
     types = {name: onnx.TensorProto.INT64 for name, array in inputs.items() if array.dtype == np.int64}
     shapes = {name: array.shape for name, array in inputs.items()}
     return small_models.model(nodes, shapes, outputs, constants, opset=17, types=types)
@@ -51,7 +51,7 @@ def recurrences():
         inputs, wanted = drawn.inputs_and_outputs()
         constants = drawn.fixed | {name: inputs.pop(name) for name in ("l", "b") if name in inputs}
         outputs = {name: array.shape for name, array in zip(["y", "y_h", "y_c"], wanted)}
-        # The device computes those that have this name, where it can (run_import.cpp).
+        # The device computes nodes of this name, where it can (run_import.cpp).
         name = "recurrence" if seed % 2 else ""
         nodes = [small_models.node(drawn.kind, drawn.names, list(outputs), name=name, **drawn.attributes)]
         yield typed(nodes, inputs, constants, outputs)
@@ -105,7 +105,7 @@ def quantised_at_run_time():
 
 
 def loops():
-    """One that gives a tensor for each trip, and one whose condition follows from the trips."""
+    """Yields a loop with an output for each trip, and a loop whose condition depends on the number of the trip."""
     node = small_models.node
     nodes = [node("Identity", ["go"], ["on"]), node("Mul", ["a", "k"], ["s"])]
     graph = test_loops.body(nodes, ["i", "go", "a"], ["on", "s", "s"], {"k": np.float32(0.5)})
@@ -118,7 +118,7 @@ def loops():
 
 
 def older(proto, opset):
-    """The same nodes in an opset that the import has to convert."""
+    """Returns the same nodes in an opset that the import has to convert."""
     result = onnx.ModelProto()
     result.CopyFrom(proto)
     result.opset_import[0].version = opset
@@ -163,9 +163,9 @@ def whole(*numbers):
 
 
 def hostile():
-    """What the fuzzer once found, or would have: each is to be refused, not to crash."""
+    """Models that the fuzzer once found, or would have found: the compiler must refuse each, and not crash."""
     scales = {"r": np.zeros(0, np.float32), "s": np.ones(4, np.float32)}
-    # Raw data that is no whole number of elements: libonnx copies it over the end of an array.
+    # Raw data that is no whole number of elements: libonnx copies it beyond the end of an array.
     for proto, index in [
         (one_node("Resize", scales), 1),
         (one_node("Reshape", {"s": whole(1, 32)}), 0),
@@ -174,7 +174,7 @@ def hostile():
         tensor = proto.graph.initializer[index]
         tensor.raw_data = tensor.raw_data + b"123"
         yield proto
-    # Names that are no value's: libonnx's conversion follows null pointers.
+    # Names that no value has: libonnx's conversion follows null pointers.
     proto = one_node("Relu", opset=9)
     proto.graph.output[0].name = "absent"
     yield proto
@@ -182,14 +182,14 @@ def hostile():
     proto.graph.value_info.add().CopyFrom(proto.graph.input[0])
     proto.graph.value_info[0].name = "absent"
     yield proto
-    # Weights of too few dimensions, in truth or by what is said in passing of an input.
+    # Weights of too few dimensions, in the weights themselves or in the stated shape of an input.
     yield one_node("ConvTranspose", {"w": np.ones(3, np.float32)})
     yield one_node("Conv", {"w": np.ones((2, 2), np.float32)}, opset=9)
     proto = one_node("ConvTranspose", {"w": np.ones((2, 2, 3, 3), np.float32)})
     proto.graph.value_info.add(name="w").type.tensor_type.elem_type = 1
     proto.graph.value_info[0].type.tensor_type.shape.dim.add().dim_value = 3
     yield proto
-    # A node of another domain may have no inputs, whatever it is called.
+    # A node of another domain may have no inputs, even if its operator's name is a known one.
     proto = one_node("Pow")
     proto.graph.node[0].domain = "com.example"
     proto.opset_import.append(onnx.helper.make_opsetid("com.example", 1))
@@ -199,16 +199,16 @@ def hostile():
     attribute = proto.graph.node[0].attribute.add(name="body", type=onnx.AttributeProto.GRAPH)
     attribute.g.CopyFrom(small_models.relu().graph)
     yield proto
-    # Weights that are no numbers, between which channels are to be made equal.
+    # Weights that are NaN, in neighbouring convolutions whose channels the compiler makes equal.
     weights = {"w": np.full((2, 2, 1, 1), np.nan, np.float32), "v": np.ones((2, 2, 1, 1), np.float32)}
     nodes = [small_models.node("Conv", ["x", "v"], ["c"], name="first"),
              small_models.node("Relu", ["c"], ["d"]),
              small_models.node("Conv", ["d", "w"], ["y"], name="second")]
     yield small_models.model(nodes, {"x": (1, 2, 4, 4)}, {"y": (1, 2, 4, 4)}, weights)
-    # Messages are of one line.
+    # Names with line ends: messages must still have one line.
     yield one_node("Relu", name="two\nlines")
     yield one_node("Resize", scales, mode="two\nlines")
-    # Products and sums beyond 64 bits, and what would take more memory than there is.
+    # Products and sums beyond 64 bits, and sizes that would take more memory than there is.
     most, least = np.iinfo(np.int64).max, np.iinfo(np.int64).min
     for number in (most, least, 1 << 40, -1):
         yield one_node("Pad", {"p": whole(0, 0, number, 0, 0, 0, 1, 1)})
@@ -230,7 +230,7 @@ def hostile():
              small_models.node("Add", ["x", "c"], ["y"])]
     shape = {"s": whole(1 << 24, 1 << 24, 1 << 16)}
     yield small_models.model(nodes, {"x": (1, 2)}, {"y": (1, None)}, shape)
-    # An index that leaves what it chooses from.
+    # An index beyond the axis from which it chooses.
     yield one_node("Gather", {"i": whole(7)}, axis=1)
 
 

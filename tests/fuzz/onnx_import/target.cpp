@@ -11,8 +11,8 @@
 
 extern "C" {
 
-// libonnx runs in child processes; its errors there are no findings of the engine.  fork() of the
-// address sanitizer takes millions of locks, of which this thread needs none.
+// libonnx runs in child processes; an error of libonnx there is no finding of the fuzzer.  fork()
+// of the address sanitizer takes millions of locks, of which this thread needs none.
 int LLVMFuzzerInitialize(int*, char***) {
     overtake::compiler::Libonnx::start_child = [] {
         const pid_t child = _Fork();

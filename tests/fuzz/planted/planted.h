@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Bugs that a test can switch on, to prove that the fuzzers find them: planted.patch puts them into
+ * Bugs that a test can switch on, to prove that the fuzzers find them. planted.patch puts them into
  * a copy of firmware-sim.
  */
 #ifndef OVT_PLANTED_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Runs random scenarios with several processors through the shipped coordinator and firmware in the
-// simulator, and checks the rules that every timeline obeys, whatever the policy.
+// simulator, and checks the rules that every timeline obeys, with any policy.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct ProcessorCampaignResult {
     std::optional<ProcessorFailure> failure; ///< of the first scenario, by seed, that fails
 };
 
-/// Returns the violation in the timeline, if any. Throws Error if it is not a scenario.
+/// Returns the violation in the scenario's timeline, if any. Throws Error if `scenario` is none.
 std::optional<std::string> processor_violation(const nlohmann::json& scenario,
                                                ProcessorTotals* totals = nullptr);
 

@@ -49,7 +49,7 @@ void add_without_members(std::vector<json>& smaller, const json& scenario,
         }
 }
 
-/// Returns all that are one step smaller, the biggest steps first. Some are no valid scenarios.
+/// Returns all scenarios that are one step smaller, the biggest steps first. Some are not valid.
 std::vector<json> smaller_scenarios(const json& scenario) {
     std::vector<json> smaller;
     for (std::size_t i = 0; length_of(scenario, "tasks") > 1 && i < scenario["tasks"].size(); i++)

@@ -122,7 +122,7 @@ private:
     void faults() {
         case_.faults.seed = random_.next();
         if (random_.one_in(3))
-            return; // the host is always in time, which makes coincidences
+            return; // the host is always in time, so many events coincide
         case_.faults.latency_max = pick(random_, std::array{0u, 1u, 3u, 10u, 50u});
         case_.faults.lost_percent = pick(random_, std::array{0u, 0u, 5u, 30u});
         case_.faults.duplicate_percent = pick(random_, std::array{0u, 0u, 5u, 30u});

@@ -51,7 +51,7 @@ struct Command {
     std::uint32_t value = 0;   ///< limit, floor
 };
 
-/// Faults of the host. Its randomness has a seed, so that a run can be repeated.
+/// Faults of the host. Its random choices have a seed, so that a run can be repeated.
 struct Faults {
     std::uint64_t seed = 0;
     std::uint32_t latency_max = 0;       ///< most ticks that an interrupt is late
@@ -68,8 +68,8 @@ struct Case {
     std::vector<std::uint32_t> core_limits; ///< one for each core
     bool fair = false;                      ///< each process is a context
     std::uint64_t watchdog = 0;             ///< cycles
-    std::uint32_t command_count = 0;        ///< of the device's command queue; a power of two
-    std::uint32_t event_count = 0;          ///< of its event queue; a power of two
+    std::uint32_t command_count = 0;        ///< size of the device's command queue; a power of two
+    std::uint32_t event_count = 0;          ///< size of its event queue; a power of two
     std::uint32_t processes = 1;
     // Task level.
     bool service_mode = false;
@@ -86,8 +86,8 @@ struct Case {
 Case draw(std::uint64_t seed, unsigned commands);
 
 nlohmann::ordered_json to_json(const Case& fuzz_case);
-/// Throws Error (EINVAL), "PLACE: what is wrong", for values that to_json() does not write or that
-/// a host cannot carry out.
+/// Throws Error (EINVAL), "PLACE: FAULT", for values that to_json() does not write or that a host
+/// cannot carry out.
 Case from_json(const nlohmann::json& json);
 
 } // namespace overtake::fuzz

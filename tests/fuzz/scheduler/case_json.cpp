@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Fuzz cases as JSON. The reader accepts only values that a host can carry out: otherwise the file
-// would cause a violation, not the accelerator.
+// Fuzz cases as JSON. The reader accepts only values that a host can carry out: otherwise a
+// violation could come from the file instead of the accelerator.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -35,7 +35,7 @@ constexpr std::uint64_t largest_queue = 65536;
 constexpr std::uint64_t latest_interrupt = 1000; ///< ticks
 constexpr std::uint64_t most_percent = 50;       ///< of interrupts
 /// Greatest work of all submits together: a host stops after a number of wake-ups (host.cpp), and
-/// reports that there is no end.
+/// reports a case without end.
 constexpr std::uint64_t most_work = 50'000'000; ///< ticks
 constexpr std::uint64_t most_steps = 2'000'000; ///< FCs and segments
 
@@ -113,7 +113,7 @@ public:
         for (const Place& model : top_.at("models").elements())
             case_.models.push_back(read_model(model));
         longest_fc_fits();
-        // Unlike other lists, this one may be empty after shrinking.
+        // Unlike other lists, `commands` may be empty after shrinking.
         if (top_.at("commands").value() != nlohmann::json::array())
             for (const Place& command : top_.at("commands").elements())
                 case_.commands.push_back(read_command(command));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// CoreCounter: the unfinished FCs of each core, counted anew from the jobs at each question.
+// CoreCounter: the unfinished FCs of each core, counted anew from the jobs at each call.
 #pragma once
 
 #include <bit>
@@ -32,7 +32,8 @@ public:
         return count;
     }
 
-    /// Returns the core in a mask (bit k - 1 for core k) with the fewest, the first on a tie.
+    /// Returns the core in a mask (bit k - 1 for core k) with the fewest unfinished FCs, the first
+    /// on a tie.
     std::uint32_t emptiest(std::uint64_t cores) {
         std::uint32_t best = 0;
         for (; cores != 0; cores &= cores - 1) {

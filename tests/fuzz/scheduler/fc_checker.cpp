@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// How the checker orders events exactly. Commands are stamped with the host's clock, which is never
-// behind what the firmware has processed, so each takes effect at its stamp. SUBMIT and CANCEL
-// have events of their own. KILL, RESET, LIMIT, NORMAL_FLOOR, HOLD and RELEASE have none, or a late
-// one: they are pending here until an event shows that they were consumed. That is so for an event
-// of a later command; for a choice at or after the stamp, since commands precede the choices of an
-// instant; and for the end of an FC after the stamp, since the ends of an instant precede its
-// commands.
+// The checker orders events exactly. Commands have stamps of the host's clock, which is never
+// behind the time up to which the firmware has decided, so each takes effect at its stamp. SUBMIT
+// and CANCEL have events of their own. KILL, RESET, LIMIT, NORMAL_FLOOR, HOLD and RELEASE have
+// none, or a late one: they are pending here until an event shows that they were consumed. Such an
+// event is one of a later command; a choice at or after the stamp, since commands precede the
+// choices of an instant; or the end of an FC after the stamp, since the ends of an instant precede
+// its commands.
 #include "scheduler/fc_checker.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::string name(const Job& job) {
     return fmt::format("job {} of task {}", job.number, job.task);
 }
 
-/// Returns whether the FC was stopped. After DONE the job may go on and be stopped later.
+/// Returns whether the FC was stopped. After DONE, the job goes on, and may be stopped later.
 bool was_stopped(const ovt_event& event) {
     return event.type == OVT_EVENT_FAULT &&
            (event.job->fault == OVERTAKE_FAULT_RESET || event.job->fault == OVERTAKE_FAULT_KILLED);
@@ -92,7 +92,7 @@ void FcChecker::take_pending_until(std::uint64_t time) {
     }
 }
 
-/// Applies commands up to the one that stops `core`: later ones may not be consumed yet.
+/// Applies commands up to the one that stops `core`: later commands may not be consumed yet.
 void FcChecker::take_pending_until_abort(const Core& core, std::uint64_t time) {
     while (core.abort == 0 && !pending_.empty() && pending_.front().stamp <= time) {
         const Pending first = pending_.front();
@@ -266,7 +266,7 @@ void FcChecker::leave_circle(Core& core, const ovt_fw_context* context) {
     std::erase(core.circle, context);
 }
 
-/// Does as choice() if no FC is committed.
+/// Does the same as choice(), on a fair device on which no FC is committed.
 std::pair<FcChecker::View*, std::uint32_t> FcChecker::fair_choice(Core& core) const {
     const auto& high = core.rings[0];
     View* const normal = core.circle.empty() ? nullptr : first_of(core, core.circle.front());
@@ -405,7 +405,7 @@ void FcChecker::check_abort(const Core& core, const ovt_event& event) const {
                 core.abort_time, event.time_ns);
 }
 
-/// Checks that the FC ended as its program says.
+/// Checks that the FC ended as its program ends.
 void FcChecker::check_natural_end(const Core& core, const ovt_event& event) const {
     const Job& job = *core.running->job;
     ovt_event_type right = OVT_EVENT_DONE;
@@ -516,7 +516,7 @@ void FcChecker::job_ended(const ovt_event& event) {
     case OVT_JOB_RESET:
         right = view.fault == OVERTAKE_FAULT_RESET;
         break;
-    case OVT_JOB_STOPPED: // by the clock of a host; this host has none
+    case OVT_JOB_STOPPED: // jobs are stopped by the clock of a host; this host has none
         break;
     }
     if (!right)

@@ -13,7 +13,8 @@
 namespace overtake::fuzz {
 
 /// The host passes every command when it is queued, and every event in the order of the firmware.
-/// Throws Violation. Uses only the events of the firmware, and at the end its totals.
+/// Functions throw Violation. The checker uses only the events of the firmware, and at the end its
+/// totals.
 class FcChecker {
 public:
     explicit FcChecker(const Case& of);
@@ -28,9 +29,9 @@ public:
     void queued_release(std::uint64_t now);
 
     void event(const ovt_event& event);
-    /// The firmware has nothing left to do: checks that no core is idle beside waiting FCs.
+    /// The firmware has no more work at this time: checks that no core is idle beside waiting FCs.
     void settled() const;
-    /// Everything is over: checks the totals.
+    /// All jobs are over: checks the totals.
     void finish(const ovt_fw& firmware);
 
     std::uint64_t started() const { return started_; }

@@ -23,7 +23,7 @@ first_failure(std::uint64_t cases, unsigned threads, const std::function<void(do
               const std::function<std::optional<std::string>(std::uint64_t)>& attempt) {
     if (threads == 0)
         threads = std::max(1u, std::thread::hardware_concurrency());
-    // The first case that has failed: cases behind it need not be run.
+    // The number of the first case that has failed: later cases need not run.
     std::atomic<std::uint64_t> stop = std::numeric_limits<std::uint64_t>::max();
     std::mutex mutex;
     std::optional<FirstFailure> first;

@@ -124,7 +124,7 @@ private:
         return {FcKind::good, static_cast<std::uint32_t>(random_.between(1, 12))};
     }
 
-    /// Draws FCs: every part and every stage has one.
+    /// Draws FCs: every part and every stage has at least one FC.
     void draw_fcs(GroupJob& job, std::size_t parts, std::uint32_t stages) {
         job.parts.resize(parts);
         job.stage_fcs.assign(stages, 0);
@@ -274,7 +274,7 @@ private:
 
     // The device
 
-    /// Executes the FCs of mode functional that are due by now; returns whether there were any.
+    /// Executes the FCs of mode functional that are due by now. Returns whether there were any.
     bool execute_functional() {
         bool any = false;
         for (std::uint32_t core = 1; core <= cores_.size(); core++) {

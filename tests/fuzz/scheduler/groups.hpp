@@ -5,7 +5,7 @@
 //
 // Without turns the order of FCs is exact, by the contract. In every run an FC starts only when its
 // stage is open, a core is idle only if nothing may start, each job ends once, with the last of its
-// FCs that run, and in the end nothing is left.
+// FCs that run, and in the end the firmware has no job left.
 #pragma once
 
 #include <cstdint>

@@ -64,7 +64,7 @@ struct GroupCore {
     std::deque<WaitingFc> batch;
     std::optional<WaitingFc> running;
     std::uint32_t abort = 0;       ///< fault that stops the running FC
-    std::uint64_t executed_at = 0; ///< mode functional: when the host has executed it
+    std::uint64_t executed_at = 0; ///< mode functional: when the host has executed the FC
     std::uint64_t limit = 0;
     std::uint64_t limit_active = 0;
     std::uint64_t floor = 0;
@@ -78,7 +78,8 @@ inline std::optional<WaitingFc> next_ready_normal(const GroupCore& core, std::ui
     return found == core.normal.end() ? std::nullopt : std::optional(*found);
 }
 
-/// Returns the FC that starts, by the contract; on a fair device only whether one starts.
+/// Returns the FC that starts by the contract. On a fair device, only the presence of a result
+/// counts.
 inline std::optional<WaitingFc> group_choice(GroupCore& core, std::uint64_t time) {
     if (!core.batch.empty())
         return core.batch.front();

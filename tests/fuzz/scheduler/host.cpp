@@ -23,9 +23,9 @@ namespace overtake::fuzz {
 namespace {
 
 constexpr std::uint64_t never = ~0ull;
-/// Ticks between two looks of a host at its device, since interrupts may get lost.
+/// Ticks between two checks of the device by its host, since interrupts may get lost.
 constexpr std::uint64_t backstop_period = 97;
-/// If at least so many ticks pass at once, nothing happens on the host meanwhile.
+/// If at least this number of ticks passes at once, the host does not run meanwhile.
 constexpr std::uint64_t jump = 200;
 /// Most ticks that the thread of a core takes for an FC that ends by itself.
 constexpr std::uint64_t steps_of_fc = 16;
@@ -94,7 +94,7 @@ private:
         return case_.faults.latency_max == 0 ? 0 : random_.below(case_.faults.latency_max + 1);
     }
 
-    /// Asks for a wake-up that the case may delay, lose or deliver twice.
+    /// Requests a wake-up, which the case may delay, lose or deliver twice.
     void interrupt(std::uint64_t time, WakeKind kind, std::uint32_t number) {
         if (percent(case_.faults.lost_percent))
             return;
@@ -117,8 +117,8 @@ private:
         now_ = until;
     }
 
-    /// Returns when all is over if every FC and CPU segment runs after the others and every wake-up
-    /// comes as late as the case permits.
+    /// Returns the time at which all jobs and tasks are over if FCs and CPU segments run one after
+    /// the other and every wake-up comes as late as the case permits.
     std::uint64_t latest_end() const {
         Work work;
         for (const Task& task : tasks_)
@@ -182,7 +182,7 @@ private:
     /// Runs the execution thread of a core for one step.
     void run_core(std::uint32_t core) {
         if (!ovt_fw_runnable(&fw_, core)) {
-            ovt_fw_executed(&fw_, core, now_); // a second report of a completion changes nothing
+            ovt_fw_executed(&fw_, core, now_); // a second report of an end changes nothing
             return;
         }
         switch (ovt_core_step(&firmware_.cores[core - 1], budgets[random_.below(budgets.size())])) {
@@ -355,7 +355,8 @@ private:
         ring_doorbell();
     }
 
-    /// Reserves a slot for the RELEASE, too: waiting jobs may reserve all others meanwhile.
+    /// Holds the device. Reserves a slot for the RELEASE, too: waiting jobs may reserve all other
+    /// slots meanwhile.
     void hold() {
         if (held_ || !reserve(2))
             return;
@@ -453,7 +454,7 @@ private:
     }
 
     void end_cpu(Task& task) {
-        if (task.ended) // with its process
+        if (task.ended) // the task ended with its process
             return;
         segment_ended(task, true);
         pump();
@@ -581,7 +582,7 @@ private:
     std::uint64_t wake_count_ = 0;
     std::uint64_t now_ = 0;
     std::uint64_t timer_at_ = never;
-    std::uint64_t overdue_at_ = never; ///< last wake-up asked for
+    std::uint64_t overdue_at_ = never; ///< time of the last requested wake-up
     bool pump_asked_ = false;
     bool jobs_submitted_ = false;
 };

@@ -27,7 +27,7 @@ struct Totals {
     }
 };
 
-/// Throws Violation. The same case runs the same way every time. Several threads may call it.
+/// Throws Violation. The same case runs the same way every time. Several threads may call run().
 Totals run(const Case& of);
 
 } // namespace overtake::fuzz

@@ -28,7 +28,7 @@ struct Job {
     bool cancel_queued = false;
     bool ended = false;           ///< ENDED was seen
     bool cancel_answered = false; ///< CANCELLED was seen
-    ovt_fw_job as_released = {};  ///< copy from when the firmware released it
+    ovt_fw_job as_released = {};  ///< copy of `device` at its release
 
     static Job& of(ovt_fw_job* device) { return *reinterpret_cast<Job*>(device); }
     bool released() const { return ended && (!cancel_queued || cancel_answered); }

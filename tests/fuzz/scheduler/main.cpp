@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // fuzz_scheduler: random cases of misbehaving hosts and clients against the shipped device code and
-// task scheduler, random scenarios with several processors against the coordinator, or the replay
-// of a written case.
+// task scheduler, random scenarios with several processors against the coordinator, or a case of a
+// file again.
 #include <algorithm>
 #include <cstdio>
 #include <exception>

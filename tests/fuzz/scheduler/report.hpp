@@ -24,7 +24,7 @@ struct ProgramOptions {
 int run_cases(const ProgramOptions& options);
 
 /// Runs a written case or scenario again; returns 0 if it is clean, or 1 after printing the
-/// violation. Throws Error, which names the file, if the file is neither.
+/// violation. Throws Error, which names the file, if the file is no case and no scenario.
 int replay(const std::string& path);
 
 } // namespace overtake::fuzz

@@ -16,7 +16,7 @@ struct Firmware {
         : cores(of.cores()), core_states(of.cores()), commands(of.command_count),
           events(of.event_count) {
         const ovt_fw_config config = {
-            .profile = ovt_profile_find("ideal"), // a cycle is a nanosecond is a tick
+            .profile = ovt_profile_find("ideal"), // a cycle takes a nanosecond, which is a tick
             .mode = of.mode,
             .core_count = of.cores(),
             .fair = of.fair,

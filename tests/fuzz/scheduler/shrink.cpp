@@ -34,7 +34,7 @@ private:
         return true;
     }
 
-    /// Tries one change; returns true if the case still fails with it. `change` returns false if it
+    /// Tries one change. Returns true if the case still fails with it. `make` returns false if it
     /// changes nothing.
     template <class Change>
     bool change(Change make) {

@@ -150,7 +150,8 @@ void TaskChecker::abandoned(std::uint32_t process, const ovt_sched_action* actio
 
 // Overdue
 
-/// The current CPU segment of the task begins to wait for a worker, or to run.
+/// Sets the time at which the current CPU segment, which begins to wait for a worker or to run,
+/// becomes overdue.
 void TaskChecker::watch(View& of, std::uint64_t now) const {
     unwatch(of, now);
     if (settings_.overdue_min_time == 0 || of.overdue)
@@ -170,7 +171,7 @@ void TaskChecker::unwatch(View& of, std::uint64_t now) {
     of.overdue_at = never;
 }
 
-/// Returns the time that all CPU segments together may take, to wait and to run.
+/// Returns the time that all CPU segments of the task together may wait and run.
 std::uint64_t TaskChecker::time_on_cpu(const View& of) const {
     std::uint64_t estimates = 0;
     for (const Segment& segment : of.task->model->segments)
@@ -347,7 +348,7 @@ void TaskChecker::placed(const Task& task, std::uint32_t core) {
     view(task).core = core;
 }
 
-/// Tasks that begin with a CPU segment are dispatched without an action of their own.
+/// Dispatches the tasks that begin with a CPU segment: the scheduler has no action for that.
 void TaskChecker::take_dispatched(std::uint64_t now) {
     std::vector<View*> dispatched;
     for (const auto& queue : waiting_)

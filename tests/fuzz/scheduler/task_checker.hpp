@@ -31,8 +31,8 @@ struct Task {
     static Task& of(ovt_sched_task* sched) { return *reinterpret_cast<Task*>(sched); }
 };
 
-/// The host passes every call of the scheduler and its answer, before it carries out the answer.
-/// Throws Violation.
+/// The host passes every call of the scheduler and its action, before it carries the action out.
+/// Functions throw Violation.
 class TaskChecker {
 public:
     explicit TaskChecker(const Case& of);
@@ -45,7 +45,8 @@ public:
     void abandoned(std::uint32_t process, const ovt_sched_action* action);
     void cancelled(const Task& task, const ovt_sched_action* action);
     void next(std::uint64_t now, const ovt_sched_action* action);
-    /// The task went to this core, one of several that the last action left open.
+    /// The task went to this core, one of the cores among which the last action let the host
+    /// choose.
     void placed(const Task& task, std::uint32_t core);
     void finish(const std::deque<ovt_sched_queue>& queues,
                 const std::deque<ovt_sched_process>& processes) const;

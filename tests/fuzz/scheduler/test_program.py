@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The program fuzz_scheduler: its options, what it prints, what it refuses."""
+"""The program fuzz_scheduler: its options, its output and its refusals."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Checks what tasks wait for, as the scheduler answers, when no task may go on.
+// Checks the scheduler's answers about the waits of tasks, when no task may go on.
 #include "scheduler/task_checker.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ TaskChecker::Wait TaskChecker::wait_of(const View& of) const {
         open &= ~barred;
         if (ahead == nullptr)
             ahead = better;
-        // For a task behind one that takes any core, the answer is that one.
+        // For a task behind a task that takes any core, the answer is that task.
         if (wanted(of) == 0 && wanted(*better) == 0) {
             ahead = better;
             break;
@@ -68,7 +68,7 @@ void TaskChecker::check_obstacles(const View& of, const ovt_sched_wait& wait) co
     }
 }
 
-/// Checks two waiting tasks, beginning at another task each time.
+/// Checks at most two waiting tasks. Each call begins at another task.
 void TaskChecker::check_waits(std::uint64_t now) {
     unsigned asked = 0;
     const std::size_t first = views_.empty() ? 0 : checks_++ % views_.size();

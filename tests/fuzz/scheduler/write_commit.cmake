@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Writes OUTPUT, a header with the commit that SOURCE is at, if that has changed.
+# Writes OUTPUT, a header with the checked-out commit of SOURCE, if the commit has changed.
 execute_process(
   COMMAND git describe --always --dirty --abbrev=12
   WORKING_DIRECTORY ${SOURCE}

@@ -47,7 +47,7 @@ public:
         : mapping_(served.client_descriptors()[0], round_to_pages(sizeof(Area))),
           channel_(served.client_descriptors()[1]) {}
     Area& area() { return *reinterpret_cast<Area*>(mapping_.data()); }
-    /// Without this the sockets would be full.
+    /// Takes the server's wake-ups: otherwise the sockets would be full.
     void take_wake_ups() const { server::take_wake_ups(channel_); }
     void overwrite(std::span<const std::byte> bytes) {
         std::uint32_t offset = 0;
@@ -193,7 +193,7 @@ std::vector<std::byte> replay(std::uint64_t tag) {
     return message(MessageKind::jobs, bytes);
 }
 
-/// A part on each core, a stage for each FC.
+/// Returns a group with a part on each of two cores, and with a stage for each FC.
 std::vector<std::byte> group(std::uint64_t tag) {
     WireJob wire{};
     wire.tag = tag;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tells whether other work on a machine disturbed a measurement.
+// The signs that other work on a machine disturbed a measurement.
 #pragma once
 
 #include <string>

@@ -36,18 +36,18 @@ struct Figures {
     std::uint64_t p99_ns;
     std::uint64_t max_ns;
     std::uint64_t preemptions;   ///< preemptions of the large network's jobs
-    std::uint64_t large_ran_dry; ///< how often none of its requests was waiting: the host was late
+    std::uint64_t large_ran_dry; ///< how often no request of it waited: the host was late
     /// From the end of a request of the large network to the arrival of the next; the median.
     std::uint64_t large_turnaround_ns;
-    /// By how much the detector's client was late for its period: the 99th percentile.
+    /// The lateness of the detector's requests for their periods: the 99th percentile.
     std::uint64_t late_ns;
     double large_per_second; ///< requests of the large network
     double fair_per_second;  ///< the rate that the detector's free time allows
 };
 
 /// Summarises a row. `large_cost_ns` is the time of one request of the unsplit large network alone.
-/// The window is from the detector's first arrival to its last end; parts of requests count as
-/// parts. `period_us` is the detector's period.
+/// The window is from the detector's first arrival to its last end. A request that is partly in the
+/// window counts by that part. `period_us` is the detector's period.
 Figures summarise(const std::vector<load::Request>& detector,
                   const std::vector<load::Request>& large, std::uint64_t large_cost_ns,
                   unsigned period_us);

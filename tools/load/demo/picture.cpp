@@ -32,7 +32,8 @@ Window middle(const timeline::Timeline& timeline, const std::vector<load::Reques
     const auto known = recorded(timeline);
     if (!known)
         return picture_window(detector.at(detector.size() / 2).queued_ns, period_us);
-    // The window is to lie in the middle, so its first request arrives before the middle.
+    // The window lies in the middle of the recording, so its first request arrives before the
+    // middle.
     const std::uint64_t half_ns = periods_shown * period_us * ns_per_us / 2;
     const std::uint64_t centre_ns = known->from_ns + (known->to_ns - known->from_ns) / 2;
     const std::uint64_t wanted_ns = centre_ns - std::min(centre_ns, half_ns);

@@ -30,9 +30,9 @@ Window picture_window(std::uint64_t arrival_ns, unsigned period_us);
 /// FCs.
 std::optional<Window> recorded(const timeline::Timeline& timeline);
 
-/// Returns the picture window whose beginning is nearest to that of a window in the middle of what
-/// was recorded; without a recording, the window of the middle request. It begins with a request of
-/// the detector. `detector` is not empty.
+/// Returns the picture_window() of the detector's request that arrives nearest to half a window
+/// before the middle of the recording; without a recording, that of the middle request. `detector`
+/// is not empty.
 Window middle(const timeline::Timeline& timeline, const std::vector<load::Request>& detector,
               unsigned period_us);
 

@@ -20,7 +20,7 @@ namespace overtake::demo {
 namespace {
 
 /// Requests as a client would have recorded them. Load 0 is the detector's, load 1 the large
-/// network's. Of listed requests, the detector's come first.
+/// network's. Among listed requests, the detector's come first.
 class Requests : public simulator::Observer {
 public:
     explicit Requests(std::uint64_t ns_per_tick, std::size_t listed_of_detector = 0)

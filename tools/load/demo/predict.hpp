@@ -33,8 +33,8 @@ struct Prediction {
 /// the scenario cannot be read. Thread safe.
 Prediction predict(const Row& row, const Networks& networks, const Load& load);
 
-/// Simulates the row with every request arriving when it arrived in a measurement: the host's part
-/// comes from the measurement, and the device's part is simulated. Throws Error. Thread safe.
+/// Simulates the row with the arrivals of a measurement: the host's part comes from the
+/// measurement, and the device's part is simulated. Throws Error. Thread safe.
 Figures replay(const Row& row, const Networks& networks, unsigned period_us,
                std::span<const load::Request> detector, std::span<const load::Request> large);
 

@@ -8,8 +8,8 @@ namespace overtake::demo {
 namespace {
 
 /// Returns the part of a request of the large network that was executed in [from, to). Outside this
-/// window no detector runs, so the request has the core to itself there. Inside, it was not
-/// executed while it was overtaken.
+/// window no detector runs, so the request has the core to itself there. Inside, the request was
+/// not executed while it was overtaken.
 double part_inside(const load::Request& request, std::uint64_t from, std::uint64_t to) {
     if (request.executed_ns == 0 || request.end_ns <= from || request.start_ns >= to)
         return 0;
@@ -38,8 +38,8 @@ std::uint64_t median_turnaround(const std::vector<load::Request>& requests, std:
     return turnarounds.empty() ? 0 : load::percentile(turnarounds, 50);
 }
 
-/// Returns how late requests are, compared with the most punctual one. Request i is due i periods
-/// after the first.
+/// Returns the 99th percentile of the requests' lateness, compared with the most punctual request.
+/// Request i is due i periods after the first.
 std::uint64_t lateness_p99(const std::vector<load::Request>& requests, unsigned period_us) {
     std::vector<std::int64_t> lateness;
     for (std::size_t i = 0; i < requests.size(); i++)

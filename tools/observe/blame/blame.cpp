@@ -85,14 +85,14 @@ private:
         queued,  ///< not yet on its core
         waiting, ///< on its core, and none of its FCs runs
         running,
-        finished, ///< nothing of it is left to run
+        finished, ///< all its FCs have ended
     };
 
     struct Job {
         Report report;
         Parts parts;
         Stage stage = Stage::queued;
-        std::uint64_t since = 0; ///< until then the job's parts have all of its time
+        std::uint64_t since = 0; ///< the job's parts have its time up to this moment
         Meter::Snapshot snapshot;
         std::uint32_t owner = 0;
         std::uint32_t fc_count = 0;
@@ -172,7 +172,8 @@ private:
         job.segment = event.segment;
         job.task = tasks_.task_of(event);
         job.of_task = event.task != 0 && tasks_.job_queued(event);
-        // The culprit of the job's FCs is the owner of its task, whatever client the job names.
+        // The culprit for the job's FCs is the owner of its task, even if the job names another
+        // client.
         job.owner = job.of_task ? tasks_.owner_of(job.task) : owners_.number(job.report.who);
     }
 
@@ -201,7 +202,7 @@ private:
         return jobs_.erase(job);
     }
 
-    /// Adds a part of a group. The group's first part came as if it were the whole job.
+    /// Adds a part of a group. The event of the group's first part looks like that of a whole job.
     void submit_part(Job& job, const Event& event) {
         if (!job.group) {
             if (job.stage != Stage::waiting)
@@ -279,8 +280,8 @@ private:
 
     void tell(Report report, const Parts& parts) {
         report.parts = parts.list(owners_);
-        // A process may pass the probes of its engine in any order, and where events were lost a
-        // part may have no end.
+        // A process may pass the probes of its engine in any order. Where events were lost, a part
+        // may have no end.
         const bool may_be_wrong = report.who.client >= engine_client || report.incomplete;
         if (may_be_wrong && parts.total() != report.latency_ns())
             return;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Blame: why each job and task took as long as it did, from the events of a device.
+// Blame: the causes of each job's and task's latency, from the events of a device.
 //
 // The events may come from any source (overtake/event.hpp), in order of time. When a job or task
-// ends, a Report says where the time from its arrival to its end went. The parts of the report add
-// up to that time exactly. Memory holds the live jobs and tasks, and a little for each client and
-// model ever seen. Options bounds both.
+// ends, a Report divides the time from its arrival to its end among causes. The parts of the report
+// add up to that time exactly. Memory holds the live jobs and tasks, and a few bytes for each
+// client and model ever seen. Options bounds both.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ namespace overtake::blame {
 /// The facts about a task that its events do not give.
 struct Plan {
     /// The segments as the task's scheduler has them. They outlive the task. Empty: the task's
-    /// events say which segments are CPU segments, and earlier tasks of its model say after which
+    /// events show which segments are CPU segments, and earlier tasks of its model show after which
     /// segment a task gives its slot up.
     std::span<const ovt_sched_segment> segments{};
     std::uint64_t deadline = 0; ///< for policies that use a deadline
@@ -45,9 +45,10 @@ struct Report {
     std::uint64_t end_ns = 0;
     std::uint32_t preemptions = 0;
     std::int32_t status = 0;
-    std::uint64_t task = 0; ///< of a job: the tag of its task; 0: the job has no task
-    /// Events of the job or task, or around it, are known to be missing: the parts add up, but may
-    /// be wrong. A job or task with missing events whose parts do not add up is not reported.
+    std::uint64_t task = 0; ///< for a job: the tag of its task; 0: the job has no task
+    /// Whether an event of the job or task, or another one in its time, is known to be missing:
+    /// then the parts add up, but may be wrong. A job or task with missing events whose parts do
+    /// not add up is not reported.
     bool incomplete = false;
     std::vector<Part> parts; ///< no part is 0
 
@@ -70,8 +71,8 @@ public:
     };
 
     /// Calls `report` for each job and task as it ends. If the parts of an engine's task, or of a
-    /// job or task with missing events, do not add up, `report` is not called. A job of a task
-    /// whose events come is a part of that task and not reported, unless `every_job`.
+    /// job or task with missing events, do not add up, `report` is not called. A job of a live task
+    /// is a part of that task and not reported, unless `every_job`.
     explicit Blame(Options options, std::function<void(const Report&)> report,
                    bool every_job = false);
     ~Blame();
@@ -80,7 +81,7 @@ public:
 
     /// Throws std::logic_error if parts do not add up, and Error (EINVAL) if time runs backwards.
     void add(const Event& event);
-    /// Marks the live jobs and tasks as incomplete, or only the tasks of engines: events were lost.
+    /// Events were lost: marks the live jobs and tasks as incomplete, or only the tasks of engines.
     void lost(bool of_engines_alone = false);
     /// Returns the processes of the live jobs and tasks.
     std::vector<std::uint32_t> processes() const;
@@ -89,10 +90,11 @@ public:
     void forget(const std::set<std::uint32_t>& pids);
     /// Returns the number of jobs and tasks that were dropped to make room for others.
     std::uint64_t dropped() const;
-    /// Returns how often a culprit was named Who{} because there were too many culprits.
+    /// Returns how often the owner of a job or task became Who{} because there were too many
+    /// owners.
     std::uint64_t unknown_owners() const;
-    /// Returns whether any event task_* came. If not, the cause why jobs waited before they were
-    /// queued is unknown.
+    /// Returns whether any event task_* came. If not, the causes of waits before the jobs were
+    /// queued are unknown.
     bool tasks_recorded() const;
     /// Returns the number of jobs and tasks that are kept.
     std::size_t live() const;

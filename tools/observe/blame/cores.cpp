@@ -61,7 +61,7 @@ void Cores::add_of_group(Place place, const Meter::Snapshot& before, std::uint64
     core.busy.since(before, [&](std::uint32_t key, std::uint64_t ns) {
         if (key == own_key)
             ns -= std::min(ns, own);
-        ns = std::min(ns, left); // where events are missing, two may seem to run at once
+        ns = std::min(ns, left); // where events are missing, two FCs may seem to run at once
         parts.add(key, ns);
         left -= ns;
     });

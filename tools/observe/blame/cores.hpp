@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Cores: for which owner each core of each device was busy, and what a job on a core waited for.
+// Cores: for which owner each core of each device was busy, and the causes of a job's waits on a
+// core.
 #pragma once
 
 #include <cstddef>
@@ -25,20 +26,19 @@ public:
     void start(Place place, std::uint32_t owner, bool high, std::uint64_t time);
     void stop(Place place, std::uint64_t time);
     Meter::Snapshot snapshot(Place place, std::uint64_t time);
-    /// Adds the wait from `begin` to `time` to `parts`: by cause and owner while the core ran
-    /// something or was held, and as Cause::host for the rest. `before` is the core's snapshot at
-    /// `begin`.
+    /// Adds the wait from `begin` to `time` to `parts`: by cause and owner while the core ran an FC
+    /// or was held, and as Cause::host for the rest. `before` is the core's snapshot at `begin`.
     void add_since(Place place, const Meter::Snapshot& before, std::uint64_t begin,
                    std::uint64_t time, Parts& parts);
     /// Adds the wait of a part of a group. `number` is the part's number in the core's HIGH, if the
-    /// part is there. Time in which the core ran nothing and was not held for another group is
-    /// added as `idle`.
+    /// part is there. Time in which the core ran no FC and was not held for another group is added
+    /// as `idle`.
     void add_of_group(Place place, const Meter::Snapshot& before, std::uint64_t begin,
                       std::uint64_t time, Parts& parts, Cause idle,
                       std::optional<std::uint64_t> number);
 
     /// Adds a part of a group of `owner` to the core's HIGH. The part holds the core while it is
-    /// the first in HIGH and the core runs nothing. Returns the part's number in HIGH.
+    /// the first in HIGH and the core runs no FC. Returns the part's number in HIGH.
     std::uint64_t enter_high(Place place, std::uint32_t owner, std::uint64_t time);
     void leave_high(Place place, std::uint64_t number, std::uint64_t time);
     void count_steps(std::size_t more) { steps_ += more; }
@@ -51,11 +51,11 @@ private:
         Meter::Snapshot before{}; ///< the meter at that moment
     };
     struct Core {
-        Meter busy;                           ///< by the part_key() that a waiting job gets
+        Meter busy;                           ///< by the part_key() for a job that waits
         std::map<std::uint64_t, High> high{}; ///< parts of groups, in order
         bool runs = false;
         std::uint32_t key = 0;
-        std::uint64_t counted = 0; ///< until when `busy` includes what the core runs
+        std::uint64_t counted = 0; ///< `busy` includes the core's time up to this moment
 
         void count(std::uint64_t time);
         void note_first();

@@ -74,8 +74,8 @@ ovt_sched_process* FollowedQueue::process_of(std::uint64_t client) {
     return &process.sched;
 }
 
-/// Adds to the parts of `task` its wait since its snapshot, as the first of its group or as
-/// another.
+/// Adds to the parts of `task` its wait since its snapshot, by the meter for the first task of its
+/// group or by the meter for the others.
 void FollowedQueue::collect(const Group& group, QueuedTask& task) {
     const Meter& meter = task.first ? group.first : group.others;
     meter.since(task.snapshot, [&](std::uint32_t key, std::uint64_t ns) {
@@ -84,7 +84,7 @@ void FollowedQueue::collect(const Group& group, QueuedTask& task) {
     });
 }
 
-/// Updates `first` of the group's first two tasks, either of which may have changed its place.
+/// Updates `first` of the group's first two tasks: each may have moved within the group.
 void FollowedQueue::look_at_first(const ovt_tree& tree, const Group& group) {
     QueuedTask* task = task_at(tree.first);
     for (bool first = true; task != nullptr; task = task_at(ovt_tree_next(&task->link))) {
@@ -128,8 +128,8 @@ void FollowedQueue::stop_waiting(QueuedTask& task, std::uint64_t time) {
     task.among = nullptr;
 }
 
-/// Keeps the tasks that count for the limit, and the holders of slots, in the order in which they
-/// became so.
+/// Updates the lists of the tasks that count for the limit and of those that hold slots. Each list
+/// has the tasks in the order in which they entered it.
 void FollowedQueue::note_holdings(QueuedTask& task) {
     const auto note = [&](bool has, std::uint64_t& number, auto& all) {
         if (has == (number != 0))
@@ -237,9 +237,10 @@ void FollowedQueue::end(QueuedTask& task, std::uint64_t time) {
     settle(time);
 }
 
-/// Returns the cause for a task that waits for a slot. The culprit is a task that holds a slot of
-/// the lowest core that it waits for: the one that is in no gap and has had its slot for longest.
-/// If all such tasks are in gaps, it is the first of them whose gap is closed to the waiting task.
+/// Returns the cause for a task that waits for a slot. The culprit holds a slot of the lowest core
+/// that the task waits for. Among such holders, it is the one that is in no gap and has had its
+/// slot for longest. If all of them are in gaps, it is the first whose gap is closed to the waiting
+/// task.
 std::uint32_t FollowedQueue::slot_key(const ovt_sched_wait& wait) {
     ovt_sched_wait lowest = wait;
     lowest.cores = std::uint64_t{1} << std::countr_zero(wait.cores);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// FollowedQueue: a queue of tasks as its events show it, and why each task in it waits.
+// FollowedQueue: a queue of tasks as its events show it, and the cause of each task's wait.
 //
 // The shipped task scheduler gives the reason. FollowedQueue feeds the events to a scheduler of its
 // own (sched/follow.h) and asks it what a task waits for (sched/waits_for.h). In a group of tasks
-// that wait beside each other, all but the first have the same answer. So an event costs as much as
-// there are groups, not as there are tasks.
+// that wait beside each other, all but the first have the same answer. So the cost of an event
+// grows with the number of groups, not with the number of tasks.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace overtake::blame {
 /// The facts about the scheduler that are known beforehand. Events override them.
 struct Rules {
     std::uint32_t cores = 1;                        ///< the least number of cores
-    std::uint32_t most_cores = OVT_SCHED_MAX_CORES; ///< jobs on cores above it hold no slot
+    std::uint32_t most_cores = OVT_SCHED_MAX_CORES; ///< jobs on higher cores hold no slot
     std::uint64_t time_unit_ns = 1; ///< the unit of times in `settings` and of segments
     bool one_queue = false;         ///< service mode: all clients of a device share one queue
     ovt_sched_settings settings = settings_without_plans();
@@ -46,10 +46,10 @@ struct QueuedTask : ovt_sched_task {
     Meter::Snapshot snapshot;        ///< the group's meter when the task joined or `first` changed
     std::uint64_t joined = 0;        ///< when the task began to wait
     std::uint64_t waited = 0;        ///< the time since `joined` that is already in `parts`
-    Parts parts;                     ///< where the task's time went so far
-    /// Its number among the tasks that count for the limit; 0: it does not count.
+    Parts parts;                     ///< the task's time so far, by cause
+    /// The task's number among the tasks that count for the limit; 0: it does not count.
     std::uint64_t place = 0;
-    std::uint64_t slot = 0;   ///< its number among the holders of slots; 0: it holds none
+    std::uint64_t slot = 0;   ///< the task's number among the holders of slots; 0: it holds none
     ovt_sched_span several{}; ///< the cores of a task whose width is above 1
     std::vector<ovt_sched_gap> gaps;
 
@@ -92,7 +92,7 @@ private:
         Meter others;
         std::uint32_t first_key = part_key(Cause::host);
         std::uint32_t others_key = part_key(Cause::host);
-        std::uint64_t since = 0; ///< until then the meters have the group's time
+        std::uint64_t since = 0; ///< the meters have the group's time up to this moment
 
         void count(std::uint64_t time);
     };

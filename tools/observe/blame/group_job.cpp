@@ -31,7 +31,7 @@ void GroupJob::wait_until(Cores& cores, Part& part, std::uint64_t time) {
     part.since = time;
 }
 
-/// Adds the time of the stage, until its last FC ended, to `parts`.
+/// Adds the time of the stage, up to the end of its last FC, to `parts`.
 void GroupJob::commit(Parts& parts) {
     if (critical_)
         parts.add(parts_[*critical_].time);
@@ -72,7 +72,7 @@ void GroupJob::end_fc(Cores& cores, std::uint32_t part, std::uint32_t fc_index,
         of.time.add(part_key(Cause::running), time - of.since);
         running_--;
     } else {
-        wait_until(cores, of, time); // the event of its start is missing
+        wait_until(cores, of, time); // the event of the FC's start is missing
     }
     of.runs = false;
     of.since = time;
@@ -106,7 +106,7 @@ void GroupJob::end(Cores& cores, std::uint64_t time, Parts& parts) {
         commit(parts);
         if (waiting == parts_.end())
             parts.add(part_key(Cause::host), time - last_end_);
-        else // the job was cancelled, and an idle core may have waited for its stage alone
+        else // the job was cancelled; an idle core may have waited only for the job's next stage
             cores.add_of_group(waiting->place, waiting->stage_end, last_end_, time, parts,
                                Cause::stages, waiting->ticket);
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// GroupJob: where the time of a job with parts on several cores went.
+// GroupJob: the time of a job with parts on several cores, by cause.
 //
 // Parts go through stages together, and a stage ends with its last FC. So the time of a stage is
-// the time of its critical part, whose FC ended last: what that part waited for, and what it ran.
-// The waits of the other parts delayed nothing. When an FC of a new stage starts, the stage before
-// has ended with the last FC that had ended until then.
+// the waits and runs of its critical part, whose FC ended last. The waits of the other parts did
+// not delay the job. When an FC of a new stage starts, the stage before has ended with the last FC
+// that had ended until then.
 #pragma once
 
 #include <cstdint>
@@ -44,15 +44,15 @@ private:
     struct Part {
         Cores::Place place{};
         std::uint32_t fc_count = 0; ///< 0: not submitted
-        /// Its number in its core's HIGH, until its last FC has ended.
+        /// The part's number in its core's HIGH, until its last FC has ended.
         std::optional<std::uint64_t> ticket;
         bool over = false; ///< its last FC has ended
         bool runs = false;
         bool began = false;      ///< the part ran an FC in this stage
-        std::uint64_t since = 0; ///< until then `time` has the part's time of this stage
+        std::uint64_t since = 0; ///< `time` has the part's time of this stage up to this moment
         Meter::Snapshot snapshot;
-        Meter::Snapshot stage_end; ///< the core's, when an FC of the job ended and none ran
-        Parts time;                ///< where the part's time of this stage went
+        Meter::Snapshot stage_end; ///< the core's meter, when an FC of the job ended and none ran
+        Parts time;                ///< the part's time of this stage, by cause
     };
 
     void wait_until(Cores& cores, Part& part, std::uint64_t time);
@@ -62,7 +62,7 @@ private:
     std::uint32_t owner_;
     std::vector<Part> parts_;
     std::uint32_t stage_ = 0;
-    /// When an FC of the job ended last, or a part was submitted after that.
+    /// The time of the job's latest end of an FC, or of a later submission of a part.
     std::uint64_t last_end_ = 0;
     std::optional<std::uint32_t> critical_; ///< the part whose FC ended last in this stage
     std::uint32_t running_ = 0;

@@ -38,7 +38,7 @@ void Meter::since(const Snapshot& before,
     const Node* after = now_.root_.get();
     std::uint32_t key = 0;
     unsigned height = now_.height_;
-    // Levels that the tree got since are new but for their first child.
+    // In levels that the tree got since then, all nodes are new except each first child.
     std::vector<std::pair<const Node*, unsigned>> grown;
     for (; after != nullptr && height > before.height_; height--) {
         grown.emplace_back(after, height);

@@ -4,8 +4,8 @@
 //
 // The difference of two snapshots is what was added between them. The sums are in a tree whose
 // versions share the nodes that they have in common: adding copies at most one path, and a
-// difference looks only at nodes that changed. So the costs do not depend on how much time was
-// added, and only by a logarithm on how many keys there are.
+// difference looks only at nodes that changed. So the costs do not depend on the time that was
+// added, and grow with the logarithm of the greatest key.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class Meter {
     };
 
 public:
-    /// The sums at one moment. It keeps only the nodes that have changed since.
+    /// The sums at one moment. A snapshot alone keeps only the nodes that have changed since.
     class Snapshot {
         friend class Meter;
         std::shared_ptr<Node> root_;
@@ -35,8 +35,8 @@ public:
 
     void add(std::uint32_t key, std::uint64_t ns);
     const Snapshot& now() const { return now_; }
-    /// Calls `each` with every key whose sum grew since `before`, in ascending order, and by how
-    /// much.
+    /// Calls `each` with every key whose sum grew since `before`, in ascending order, and with the
+    /// growth.
     void since(const Snapshot& before,
                const std::function<void(std::uint32_t key, std::uint64_t ns)>& each) const;
     /// Returns the number of nodes looked at so far.

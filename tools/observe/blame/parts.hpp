@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Parts: where the time of a job or task went, by cause and by culprit.
+// Parts: the time of a job or task, by cause and by culprit.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@
 
 namespace overtake::blame {
 
-/// From its arrival to its end, a job or task is at any moment in exactly one of these.
+/// From its arrival to its end, a job or task has exactly one of these causes at any moment.
 enum class Cause : std::uint8_t {
-    /// In the queue: no place of the task limit is free; by: the one that has had its place for
+    /// In the queue: no place of the task limit is free; by the task that has had its place for
     /// longest.
     task_limit,
     barred,        ///< in the queue: by a better placed task that waits for a slot of the same core
@@ -23,7 +23,7 @@ enum class Cause : std::uint8_t {
     worker,        ///< waits for a CPU worker of its process
     behind_normal, ///< its job waits for a core that runs a NORMAL FC of another job
     behind_high,   ///< its job waits for a core that runs a HIGH FC of another job
-    held,          ///< its job waits for a core that runs nothing: a HIGH group is between stages
+    held,          ///< its job waits for a core that runs no FC: a HIGH group is between stages
     host,    ///< nothing else delays the job or task: its host or the driver has not handled it yet
     cpu,     ///< one of its CPU segments runs: before its first BPU segment or after its last
     gap,     ///< one of its CPU segments runs between BPU segments
@@ -52,7 +52,7 @@ constexpr bool is_own(Cause cause) {
 /// The owner of a job or task; all zero: no client owns it.
 struct Who {
     std::uint64_t client = 0;
-    std::uint64_t model = 0; ///< what the client calls its model; 0: the client gave no name
+    std::uint64_t model = 0; ///< the client's number for its model; 0: the client gave none
     std::uint32_t pid = 0;
     auto operator<=>(const Who&) const = default;
 };

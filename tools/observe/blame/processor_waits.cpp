@@ -51,7 +51,8 @@ void ProcessorWaits::begin_wait(Account& account, std::uint64_t time) {
         account.clocks.push_back(processor.clock);
 }
 
-/// Returns the processor that was idle for longest, of those that can run the unit.
+/// Returns the other processor that was idle for longest in the wait, of those that can run the
+/// unit.
 ProcessorWaits::Other ProcessorWaits::other_for(const Account& account, std::uint32_t processor,
                                                 const Takes& takes) const {
     Other best;
@@ -77,7 +78,7 @@ void ProcessorWaits::end_wait(Account& account, std::uint32_t processor, std::ui
     if (processor == nowhere)
         return;
     const Clock& now = processors_[processor].clock;
-    // A processor that was not known when the wait began did nothing before that.
+    // A processor that was not known when the wait began has no times before that.
     const Clock before = processor < account.clocks.size() ? account.clocks[processor] : Clock{};
     part.busy.resize(std::max(part.busy.size(), now.busy.size()));
     for (std::size_t i = 0; i < now.busy.size(); i++)

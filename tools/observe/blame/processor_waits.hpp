@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// ProcessorWaits: for which processor each request waited while none of its units ran, what that
-// processor did meanwhile, and which other processor was idle and could have run the unit that then
-// began.
+// ProcessorWaits: for which processor each request waited while none of its units ran, with which
+// requests that processor was busy meanwhile, and which other processor was idle and could have run
+// the unit that then began.
 //
 // The simulator, or the probes of an engine, report events in the order of time. Times are in any
 // unit. Each request has a class: a number from 0 that has a name.
@@ -24,8 +24,8 @@ namespace overtake::blame {
 class ProcessorWaits {
 public:
     static constexpr std::uint32_t nowhere = ~0u;
-    /// Returns how long the unit that a request waits for would take on another processor; 0: not
-    /// known. Nothing: that processor cannot run it.
+    /// Returns the time that the unit for which a request waits would take on another processor; 0:
+    /// not known. Nothing: that processor cannot run the unit.
     using Takes = std::function<std::optional<std::uint64_t>(std::uint32_t processor)>;
 
     /// Another processor that could have run the unit that waited.
@@ -37,18 +37,18 @@ public:
     /// Waits for one processor; with key `nowhere`, waits that no processor ended.
     struct Part {
         std::uint64_t time = 0;
-        std::vector<std::uint64_t> busy; ///< what the processor was busy with meanwhile, by class
+        std::vector<std::uint64_t> busy; ///< the processor's busy time meanwhile, by class
         Other other;
     };
     /// A processor's times so far.
     struct Clock {
         std::vector<std::uint64_t> busy; ///< by class; of a pool, the sum of all workers
-        std::uint64_t idle = 0; ///< time in which it was in use and could have begun a unit
+        std::uint64_t idle = 0; ///< time for which it was in use and could have begun a unit
     };
-    /// What is known of one request.
+    /// The known times of one request.
     struct Account {
         std::uint32_t executing = 0;
-        std::uint64_t since = 0;   ///< when it began to execute, or to wait
+        std::uint64_t since = 0;   ///< when the request began to execute, or to wait
         std::vector<Clock> clocks; ///< the processors' clocks when the wait began
         std::uint64_t own = 0;
         std::map<std::uint32_t, Part> parts; ///< by processor
@@ -56,7 +56,7 @@ public:
 
     /// Adds a processor. Its number is the next one, from 0. `workers` is 1 for a core.
     void add_processor(std::string name, std::uint32_t workers, std::uint64_t time = 0);
-    /// Sets what was not known when the processor was added.
+    /// Sets the name and the workers that were not known when the processor was added.
     void describe(std::uint32_t processor, const std::string& name, std::uint32_t workers);
     std::size_t processors() const { return processors_.size(); }
     const std::string& name(std::uint32_t processor) const { return processors_[processor].name; }

@@ -122,7 +122,7 @@ std::uint32_t Requests::class_of(Engine& engine, std::uint64_t model, std::uint3
 
 void Requests::arrive(Engine& engine, const ProcessorEvent& event, std::uint64_t time) {
     if (const auto other = engine.requests.find(event.task); other != engine.requests.end()) {
-        engine.requests.erase(other); // its end was lost
+        engine.requests.erase(other); // the event of its end was lost
         live_--;
     }
     if (live_ >= most_requests) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Requests: why requests on several processors of an engine took as long as they did.
+// Requests: the causes of the latency of requests on several processors of an engine.
 //
 // The probes report when a run goes to its processor and when it is over. A core executes one run
 // at a time, a pool one on each worker. Both execute runs in the order in which they came, with
@@ -26,7 +26,7 @@
 
 namespace overtake::blame {
 
-/// Memory is bounded, whatever other users do.
+/// Memory is bounded even if other users' processes report events without end.
 class Requests {
 public:
     static constexpr std::size_t most_requests = 1u << 16; ///< live requests of all processes
@@ -62,7 +62,7 @@ private:
         std::uint32_t of_class = 0;
         bool high = false;
         std::uint64_t arrival_ns = 0;
-        bool is_told = true; ///< no event of it was lost
+        bool is_told = true; ///< no event was lost while the request lived
         ProcessorWaits::Account account;
     };
     /// A run on a processor.
@@ -86,8 +86,7 @@ private:
         std::vector<std::string> classes{"others"};
         std::map<std::uint64_t, std::uint32_t> class_of_model;
         std::map<std::uint64_t, Request> requests; ///< by address
-        /// How long units of a model were expected to take, by hash of model and units, and by
-        /// processor.
+        /// The expected times of units of a model, by hash of model and units, and by processor.
         std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> takes;
         std::uint64_t last_ns = 0;
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The shipped task scheduler: how it follows events and explains waits.
+// The shipped task scheduler, which follows events and explains waits.
 #pragma once
 
 #include <ovt_port.h>
@@ -13,8 +13,8 @@ extern "C" {
 
 namespace overtake::blame {
 
-/// Returns settings for events that do not say how long segments take: the order is the contract's,
-/// and no gap is open to any task.
+/// Returns settings for events that do not have the times of segments: the order is that of policy
+/// `priority`, and no gap is open to any task.
 ovt_sched_settings settings_without_plans();
 
 } // namespace overtake::blame

@@ -60,7 +60,7 @@ std::string phrase(const Part& part, bool is_high, const NameOf& name_of) {
     }
 }
 
-/// Merges parts that read alike. The greatest phrase comes first, own work last.
+/// Merges parts that have the same words. The greatest phrase comes first, own work last.
 std::vector<Phrase> phrases(const Report& report, const NameOf& name_of) {
     std::map<std::string, Phrase> merged;
     for (const Part& part : report.parts) {
@@ -79,8 +79,8 @@ std::vector<Phrase> phrases(const Report& report, const NameOf& name_of) {
     return list;
 }
 
-/// Rounds so that the printed times add up: the tenths that are left go to the phrases that were
-/// cut most.
+/// Rounds so that the printed times add up: the tenths that are left go to the phrases that lost
+/// most by rounding down.
 void round_to(std::vector<Phrase>& list, std::uint64_t tenth_ns, std::uint64_t tenths) {
     std::vector<std::size_t> by_rest(list.size());
     std::iota(by_rest.begin(), by_rest.end(), std::size_t{0});

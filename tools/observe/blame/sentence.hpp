@@ -19,7 +19,7 @@ std::string default_name(const Who& who);
 
 /// Returns one line, e.g. "detector 41.2 ms: 33.7 behind large (pid 812), 5.5 behind detector, 2.0
 /// own". If the latency is above `limit_ns`, ", 37.2 late" follows the first time. The times add up
-/// as they are printed. The greatest time comes first, the job's or task's own work last.
+/// as they are printed. The greatest time comes first; the job's or task's own work comes last.
 std::string sentence(const std::string& name, const Report& report, const NameOf& name_of,
                      std::optional<std::uint64_t> limit_ns = {});
 

@@ -15,7 +15,7 @@ namespace {
 /// segments.
 constexpr std::array<ovt_sched_segment, 2> unknown_segments{{{.time = 0, .fc_count = 1}, {}}};
 
-/// A queue takes about 10 KB.
+/// Engines whose queues are kept at least; a queue takes about 10 KB.
 constexpr std::size_t least_engines = 1024;
 
 /// Returns the identity of a task of an engine: the engine's jobs name the tag alone.
@@ -182,7 +182,8 @@ void Tasks::arrive(const Event& event) {
     task.queue->arrive(queued, event.time_ns);
 }
 
-/// Ends the task's state. The cause of the state `between` is known by now.
+/// Ends the task's state. `between` is the cause of the task's time if the state was
+/// State::between.
 void Tasks::close(Task& task, Cause between, std::uint64_t time) {
     const std::uint64_t spent = time - task.since;
     if (task.queued.waits())
@@ -213,8 +214,7 @@ void Tasks::ready(Task& task, const Event& event) {
     task.queue->ready(task.queued, event.core, event.time_ns);
 }
 
-/// While the task's segments are not known, the next events say whether the task is in a CPU
-/// segment.
+/// If the task's segments are not known, the task counts as in a CPU segment until its next event.
 void Tasks::be_in_segment(Task& task, std::uint32_t segment, bool runs, std::uint64_t time) {
     const QueuedTask& queued = task.queued;
     if (queued.segments == unknown_segments.data())
@@ -279,7 +279,7 @@ void Tasks::job_done(const Identity& identity, std::uint32_t segment, std::uint3
 }
 
 void Tasks::end(Task& task, const Event& event) {
-    // A task that is cancelled between two segments waits for a worker: nothing else takes time
+    // A task that is cancelled between two segments waited for a worker: no other cause takes time
     // there.
     close(task, event.status != 0 ? Cause::worker : Cause::host, event.time_ns);
     task.queue->end(task.queued, event.time_ns);

@@ -61,20 +61,20 @@ public:
     std::uint64_t steps() const;
 
 private:
-    /// The events after `between` say what the task did in that time.
+    /// The event after `between` gives the cause of that time.
     enum class State : std::uint8_t { waits, between, cpu, device };
 
     struct Task {
         QueuedTask queued;
         Report report;
         FollowedQueue* queue = nullptr;
-        std::uint64_t arrival = 0; ///< its number among all arrivals
+        std::uint64_t arrival = 0; ///< the task's number among all arrivals
         State state = State::waits;
-        std::uint64_t since = 0; ///< until then the task's parts have all of its time
+        std::uint64_t since = 0; ///< the task's parts have its time up to this moment
         bool had_bpu = false;
         std::optional<std::uint32_t> last_bpu_segment;
         std::uint32_t bpu_seen = 0; ///< the last BPU segment that was queued
-        std::uint64_t cores = 0;    ///< the cores that the task takes, as that segment's job says
+        std::uint64_t cores = 0;    ///< the cores that the task takes, from that segment's job
     };
 
     /// A queue of one engine or client, or of service mode.
@@ -114,7 +114,7 @@ private:
     std::size_t engines_ = 0; ///< the number of `queues_` that belong to engines
     std::map<std::uint32_t, std::uint16_t> cores_; ///< the highest core seen, by device
     std::uint64_t steps_ = 0;                      ///< the steps of queues that were erased
-    /// The last BPU segment of its tasks, learned, by owner.
+    /// The last BPU segment of each owner's tasks, learned from tasks that have ended.
     std::unordered_map<std::uint32_t, std::uint32_t> last_bpu_of_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Worst: which reports are worth printing.
+// Worst: the reports that are worth printing.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Worst {
 public:
     struct Item {
         Report report;
-        /// The latency that it was not to exceed; none: no limit.
+        /// The limit of the report's latency; none: no limit.
         std::optional<std::uint64_t> limit_ns;
         std::string name; ///< a name for the caller
     };

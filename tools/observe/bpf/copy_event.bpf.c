@@ -5,8 +5,8 @@
  * probe of an engine.
  *
  * The reader of the ring looks up in tracefs where the tracepoint's format has each field. So these
- * programs need no type of the kernel or the driver, and they copy fields that later drivers append
- * without a change.
+ * programs need no type of the kernel or the driver, and copy fields that later drivers append
+ * without being changed.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ int copy_event(void *record)
 		return 0;
 	}
 	copy->type = bpf_get_attach_cookie(record);
-	/* After a shorter record come bytes of an earlier one, which no reader uses. */
+	/* After a shorter record, the copy has other bytes, which no reader uses. */
 	bpf_probe_read_kernel(copy->record, sizeof(copy->record), record);
 	/* The reader polls every few milliseconds: the driver's path wakes no thread. */
 	bpf_ringbuf_submit(copy, BPF_RB_NO_WAKEUP);

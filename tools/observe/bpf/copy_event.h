@@ -7,11 +7,11 @@
 #define LOST_OF_DRIVER 0
 #define LOST_OF_ENGINES 1
 
-/* Copied of a record, with its common fields; the driver's longest record is shorter. */
+/* The bytes copied of a record, with its common fields; the driver's longest record is shorter. */
 #define COPIED_RECORD_BYTES 136
 
 struct copied_event {
-	__u64 type; /* the cookie with which it was attached */
+	__u64 type; /* the cookie with which the program was attached */
 	__u8 record[COPIED_RECORD_BYTES];
 };
 

@@ -55,7 +55,7 @@ void add_core(Exposition& out, const std::string& device, const fs::path& core) 
     add_file(out, families::core_limit, labels, core / "core_limit_active");
 }
 
-/// Adds what the device reports under the names of OpenTelemetry, too.
+/// Adds the device's values again, under the names of OpenTelemetry.
 void add_hw(Exposition& out, const sysfs::Device& device, const std::vector<fs::path>& cores) {
     const Labels component{{"hw_id", device.directory.filename()}, {"hw_name", device.node}};
     double ratio = 0, faults = 0;
@@ -238,7 +238,7 @@ std::optional<ServerReport> report_of(const std::string& socket,
                                       std::chrono::milliseconds patience) {
     try {
         return server_report(socket, patience);
-    } catch (const Error& error) { // the server is not up, or
+    } catch (const Error& error) { // the server is not up, or refuses
         if (error.code() == EACCES)
             std::fprintf(stderr, "overtake metrics: %s\n", error.what());
         return std::nullopt;

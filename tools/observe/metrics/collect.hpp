@@ -16,7 +16,7 @@ struct Sources {
     std::filesystem::path sys = "/sys";
     std::filesystem::path proc = "/proc";
     std::vector<std::string> servers{};         ///< sockets of the device servers to ask
-    std::chrono::milliseconds patience{};       ///< how long to wait for a server
+    std::chrono::milliseconds patience{};       ///< the longest wait for a server
     bool processes = false;                     ///< whether each process gets series of its own
     std::string version{};                      ///< version of this program
     std::vector<watch::ProcessorRow> engines{}; ///< processors of the engines that are watched

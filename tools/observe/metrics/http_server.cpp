@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // cpp-httplib listens, parses and answers. Its timeouts hold for one read or one write, so a client
-// that sends a byte a second would occupy a thread for as long as it likes. The stream below ends
-// with the connection's time, or with the bytes that a request may have.
+// that sends a byte a second would occupy a thread without end. BoundedStream fails reads and
+// writes after the connection's time, and reads beyond the bytes that a request may have.
 #include "observe/metrics/http_server.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ public:
     ssize_t write(const char* data, std::size_t size) override {
         return is_writable() ? send(socket_, data, size, MSG_NOSIGNAL | MSG_DONTWAIT) : -1;
     }
-    // cpp-httplib does not ask for these.
+    // The answer does not depend on these addresses.
     void get_remote_ip_and_port(std::string&, int&) const override {}
     void get_local_ip_and_port(std::string&, int&) const override {}
     socket_t socket() const override { return socket_; }

@@ -13,16 +13,16 @@ struct Address {
     int port = 0;     ///< 0: any free port
 };
 
-/// Parses "9101", "127.0.0.1:9101" or "[::1]:9101". Without an address, it is 127.0.0.1; host names
-/// are not looked up. Throws Error (EINVAL), which names the forms that are possible.
+/// Parses "9101", "127.0.0.1:9101" or "[::1]:9101". The default address is 127.0.0.1; host names
+/// are not looked up. Throws Error (EINVAL) for other texts, with the possible forms.
 Address parse_address(const std::string& text);
 
 /// Returns the URL of the page: "http://127.0.0.1:9101/metrics".
 std::string url_of(const Address& address);
 
-/// Answers GET /metrics with what `text` returns. Calls `is_ready` with the address on which it
+/// Answers GET /metrics with the result of `text`. Calls `is_ready` with the address on which it
 /// listens. Returns 0 after SIGINT or SIGTERM. A connection ends after one answer, or after two
-/// seconds; a few are served at a time. Throws Error if it cannot listen on the address.
+/// seconds; eight are served at a time. Throws Error if the function cannot listen on the address.
 int serve_text(const Address& address, const std::function<std::string()>& text,
                const std::function<void(const Address&)>& is_ready);
 

@@ -89,8 +89,8 @@ std::uint32_t Recording::Job::last_stage() const {
     return last;
 }
 
-/// Returns whether the core started an FC at the instant at which the job came, just before it. For
-/// the simulator the job came later.
+/// Returns whether the core started an FC at the instant of the job's arrival, just before the job.
+/// In the scenario, such a job arrives 1 ns later.
 bool Recording::has_chosen(const Event& event) const {
     const auto started = started_.find(event.core);
     return started != started_.end() && started->second == event.time_ns;
@@ -172,7 +172,7 @@ void Recording::submit(const Event& event) {
 void Recording::submit_part(const Event& event) {
     Job* const job = find(event);
     if (!job)
-        return; // the first part came before the recording
+        return; // the first part arrived before the recording
     if (event.core == 0 || event.core > options_.cores)
         fail(event, fmt::format("core {}, but the device has {}", event.core, options_.cores));
     if (event.part != job->parts.size() || event.fc_count == 0)
@@ -212,7 +212,7 @@ void Recording::end_fc(Job& job, const Event& event) {
     part.end(event.time_ns);
 }
 
-/// Ends a job. In a replay, a job that was stopped, cancelled or failed is cancelled.
+/// Ends a job. A replay cancels each job that was stopped, cancelled or failed.
 void Recording::end_job(Job& job, const Event& event) {
     for (Part& part : job.parts)
         part.end(event.time_ns);
@@ -303,8 +303,8 @@ Json Recording::parts_json(const Job& job) {
     return parts;
 }
 
-/// Takes the sync from the end of a stage to the next stage's first FC in each part that had to
-/// wait.
+/// Takes as the sync the shortest time from the end of a stage to the next stage's first FC in a
+/// part that had to wait.
 void Recording::see_sync(const Job& job, std::optional<std::uint64_t>& sync) {
     if (job.parts.size() < 2 || job.ran() == 0)
         return;

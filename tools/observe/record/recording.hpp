@@ -2,14 +2,14 @@
 //
 // Recording: a device's events (overtake/event.hpp) as a scenario that `overtake sim` replays.
 //
-// A recording has what arrived: each job when it was handed to its core, with the times of its FCs
-// and the end of a job that was cut short, and the changes of core limits. Times are nanoseconds
-// since the first event. So if a device kept to its clock, every FC begins and ends in a replay at
-// the same nanosecond.
+// A recording has each job at the time at which it reached its core, the durations of its FCs, the
+// end of each job that was cut short, and the changes of core limits. Times are nanoseconds since
+// the first event. So if a device kept to its clock, every FC begins and ends in a replay at the
+// same nanosecond.
 //
-// For a group, which has parts on several cores, the events say where and in which stage each FC
-// ran. The device's sync is the time from the end of a stage to the next stage on other cores. It
-// is taken as the shortest that was seen.
+// For a group, which has parts on several cores, the events have the core and the stage of each FC.
+// The device's sync is the time from the end of a stage to the next stage on other cores. The
+// recording has the shortest such time that was seen.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,7 @@ public:
     nlohmann::ordered_json document() const;
     /// Writes the scenario as text, with a job on each line.
     void write(std::ostream& out) const;
-    /// Returns a line for each part of the beginning and the end that could not be recorded as it
-    /// was.
+    /// Returns a line for each fact about the beginning and the end that the scenario cannot have.
     std::vector<std::string> notes() const;
     std::size_t jobs() const { return jobs_.size(); }
 
@@ -115,7 +114,7 @@ private:
     std::map<Identity, std::size_t> live_;
     std::map<Identity, std::uint64_t> models_; ///< models of jobs that wait for their core
     std::set<Identity> unknown_;               ///< jobs that had begun before the recording
-    std::uint64_t unknown_jobs_ = 0;           ///< how many of these have ended
+    std::uint64_t unknown_jobs_ = 0;           ///< how many of `unknown_` have ended
     std::vector<Event> limits_;
     std::map<std::uint32_t, std::uint64_t> started_; ///< when an FC started last, by core
 };

@@ -37,8 +37,8 @@ struct Schedule {
 };
 
 // Schedules the layers of a stage one after the other on each core, in one FC. The next stage
-// begins when all are done. Where other cores are in one of two stages, an FC and a synchronisation
-// begin.
+// begins when all cores are done. Between two stages with different cores, a new FC and a
+// synchronisation begin.
 class Scheduler {
 public:
     explicit Scheduler(const Json& plan)

@@ -9,8 +9,8 @@
 
 namespace overtake::report {
 
-/// Returns a chart of one inference, with cores from top to bottom and time from left to right:
-/// which layer each core computes, and where all cores meet. Empty without a plan.
+/// Returns a chart of one inference, with cores from top to bottom and time from left to right: the
+/// layers that each core computes, and the times at which all cores meet. Empty without a plan.
 std::string core_chart(const nlohmann::ordered_json& summary);
 
 /// Returns the plan as lines of text; empty without a plan.

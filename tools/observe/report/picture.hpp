@@ -26,7 +26,7 @@ std::string compared_samples(const nlohmann::ordered_json& summary);
 /// Returns the rates by which times of the CPU are estimated: "1 us an operator, ...".
 std::string cpu_rates(const nlohmann::ordered_json& summary);
 
-/// Returns what a tensor in device memory holds: "int8", or "NV12" for a camera's picture.
+/// Returns the type of a tensor in device memory: "int8", or "NV12" for a camera's picture.
 std::string device_type(const nlohmann::ordered_json& tensor);
 
 /// Operators by the time of their nodes, the longest first. All operators of the BPU come before
@@ -47,11 +47,12 @@ std::string colour_class(const std::vector<OperatorTime>& operators, std::string
 /// limit.
 std::string fc_chart(const nlohmann::ordered_json& summary);
 
-/// Draws one inference from left to right: what runs when, and where FCs begin.
+/// Draws one inference from left to right: the operator that runs at each time, and the beginnings
+/// of FCs.
 std::string time_strip(const nlohmann::ordered_json& summary);
 
-/// Draws scratch memory from bottom to top and nodes from left to right: which tensor is where, and
-/// how long.
+/// Draws scratch memory from bottom to top and nodes from left to right: the place of each tensor,
+/// and the nodes between which it is kept.
 std::string memory_map(const nlohmann::ordered_json& summary);
 
 } // namespace overtake::report

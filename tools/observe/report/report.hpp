@@ -13,8 +13,8 @@ namespace overtake::report {
 /// Returns the report for a terminal: totals, tensors, segments with their FCs, nodes, memory.
 std::string text(const nlohmann::ordered_json& summary);
 
-/// Returns the report as one page that needs nothing else: no script, font or picture from outside.
-/// The page follows the reader's light or dark scheme and prints in black on white.
+/// Returns the report as one page that needs no script, font or picture from outside. The page
+/// follows the reader's light or dark scheme and prints in black on white.
 std::string html(const nlohmann::ordered_json& summary);
 
 } // namespace overtake::report

@@ -3,7 +3,7 @@
 
 namespace overtake::report {
 
-/// The colours differ for colour-blind readers, too, and in grey.
+/// The colours also differ for colour-blind readers, and in grey.
 constexpr const char* style = R"css(
 :root { color-scheme: light dark;
   --page: #f6f7f9; --card: #ffffff; --ink: #1b1f24; --soft: #5b6570; --rule: #dfe3e8;

@@ -101,7 +101,7 @@ std::string bar(double us, double most) {
     return std::string(static_cast<std::size_t>(us / std::max(most, 1e-9) * length + 0.5), '#');
 }
 
-// Adds how full the FCs of a segment are, except the last.
+// Adds how full the FCs of a segment are, without the last FC.
 void add_fullness(Text& text, const Json& fullness) {
     if (fullness.is_null())
         return;
@@ -121,7 +121,7 @@ std::string expected_time(const Json& segment) {
                         : fmt::format("expected {} ns", ns.get<std::uint64_t>());
 }
 
-// Adds how the values of a CPU segment lie in memory; nothing if the summary does not say it.
+// Adds the memory layouts of the values of a CPU segment, if the summary has them.
 void add_layouts(Text& text, const Json& segment) {
     if (!segment.contains("layouts"))
         return;
@@ -205,7 +205,7 @@ std::string classes(const Json& units) {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Adds a column for each class, and for classes of cores how many FCs that makes.
+// Adds a column for each class; for classes of cores, it also has the numbers of FCs.
 void add_units(Text& text, const Json& summary) {
     if (!summary.contains("units"))
         return;

@@ -29,7 +29,8 @@ bool allowed_in_pictures(char32_t c) {
     return is_space || (!is_control_or_format(c) && c != 0xfffe && c != 0xffff);
 }
 
-/// Takes one character off the front; U+FFFD for a byte that begins no character.
+/// Takes one character off the front. Returns U+FFFD for a byte that begins no character, and for a
+/// character that pictures may not have.
 char32_t take_character(std::string_view& text) {
     const Utf8Character next = first_character(text);
     const bool is_valid = next.bytes != 0 && allowed_in_pictures(next.value);

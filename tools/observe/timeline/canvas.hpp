@@ -11,13 +11,13 @@ namespace overtake::timeline {
 /// The look that all pictures share.
 inline constexpr double picture_width = 1200;
 inline constexpr double font_size = 12;
-inline constexpr double plot_left = 150; ///< where time begins
+inline constexpr double plot_left = 150; ///< x of the beginning of time
 inline constexpr double plot_right = picture_width - 24;
 inline constexpr double legend_top = 62;
 inline constexpr std::string_view mark_colour = "#b00000";
-/// The pattern of everything that went through a HIGH ring.
+/// The pattern of FCs of HIGH rings.
 inline constexpr std::string_view high_pattern = "url(#high)";
-/// The pattern of time of which nothing is known.
+/// The pattern of time that was not recorded.
 inline constexpr std::string_view unrecorded_pattern = "url(#unrecorded)";
 
 class Canvas {
@@ -34,14 +34,14 @@ public:
     void text(double x, double y, std::string_view words, std::string_view style = {});
     /// Draws the two lines at the top of the picture, above legend_top.
     void head(std::string_view title, std::string_view words);
-    /// Begins a group, which ends at end_group(): one thing of the picture. `kind` (a class name)
-    /// tells programs what it is, `title` tells people who point at it.
+    /// Begins a group, which ends at end_group(): one thing of the picture. `kind` is the group's
+    /// class name, for programs; `title` is a text for people who point at it.
     void begin_group(std::string_view kind, std::string_view title);
     void end_group();
     /// Returns the document, in the look that all pictures share, and empties the canvas.
     std::string document(double height);
-    /// Returns an element of a page and empties the canvas. The page's style says how classes look;
-    /// `label` says what the element shows.
+    /// Returns an element of a page and empties the canvas. The page's style defines the look of
+    /// classes; `label` describes the element.
     std::string element(double width, double height, std::string_view label);
 
 private:
@@ -57,7 +57,7 @@ std::string escape(std::string_view text);
 /// not have.
 std::string valid_utf8(std::string_view text);
 
-/// Returns an estimate of how wide `text` will be, rather too wide than too narrow.
+/// Returns an estimate of the width of `text`, rather too wide than too narrow.
 double text_width(std::string_view text, double size = font_size);
 
 /// Returns `text`, or as much of its beginning and end as fits `room`, with an ellipsis between.

@@ -46,7 +46,7 @@ private:
     /// Bin b is at index b modulo max_bins.
     using Bins = std::vector<std::uint64_t>;
     struct Core {
-        std::vector<Bins> busy; ///< by 2 * task + high; empty where the core ran nothing
+        std::vector<Bins> busy; ///< by 2 * task + high; empty where the core ran no FC
         Bins preemptions;
     };
 

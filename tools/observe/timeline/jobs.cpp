@@ -80,8 +80,8 @@ std::vector<Job> jobs_of(const Timeline& timeline) {
         auto gap = std::upper_bound(
             of_core->second.begin(), of_core->second.end(), preemption.time_ns,
             [](std::uint64_t time, const Gap& candidate) { return time < candidate.start_ns; });
-        // A ring is first in, first out: the preempted job is the one whose gap began last, unless
-        // tags say otherwise.
+        // A ring is first in, first out: without a tag, the preempted job is the one whose gap
+        // began last.
         while (gap != of_core->second.begin()) {
             --gap;
             const bool same =

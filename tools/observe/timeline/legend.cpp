@@ -24,7 +24,7 @@ struct Colour {
     std::string_view ink;
 };
 
-// Okabe and Ito's palette, which stays apart for colour-blind readers, and a grey.
+// Okabe and Ito's palette, whose colours differ for colour-blind readers, too, and a grey.
 constexpr std::array<Colour, 8> palette = {{{"#56b4e9", "#222222"},
                                             {"#e69f00", "#222222"},
                                             {"#009e73", "#ffffff"},

@@ -47,7 +47,7 @@ public:
     void add_tasks(const TaskStyles& styles, std::vector<std::string> tasks);
     void add_high_ring();
     void add_preemption();
-    /// `bar` names the part of the strip for which a count is.
+    /// `bar` names the part of the strip to which each count belongs.
     void add_preemption_strip(std::uint64_t most, std::string_view bar);
 
     double height(double width) const;

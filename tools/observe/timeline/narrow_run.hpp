@@ -26,8 +26,8 @@ public:
         std::size_t fcs;
     };
 
-    /// Adds an FC at pixels [begin, end), in order of x. Returns the box that this finished, if
-    /// any.
+    /// Adds an FC at pixels [begin, end), in order of x. Returns the box that ends before this FC,
+    /// if any.
     std::optional<Box> add(std::string_view task, double begin, double end) {
         std::optional<Box> done;
         if (std::floor(begin) != column_)

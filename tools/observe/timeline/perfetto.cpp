@@ -53,7 +53,7 @@ struct Event {
     std::uint64_t time_ns;
     std::uint64_t track;
     proto::TrackEvent::Type type;
-    /// The thing that begins or happens; nothing for an end.
+    /// The item that begins or happens; nothing for an end.
     std::variant<std::monostate, const Fc*, const JobPart*, const CpuSegment*, const Preemption*,
                  const Condition*>
         subject;
@@ -87,7 +87,7 @@ public:
     }
 
 private:
-    /// Writes a packet. A Trace message is nothing but its packets, one after the other.
+    /// Writes a packet. A Trace message consists of its packets, one after the other.
     static void write_packet(proto::TracePacket& packet,
                              google::protobuf::io::CodedOutputStream& out) {
         constexpr std::uint32_t packet_tag = proto::Trace::kPacketFieldNumber << 3 | 2;
@@ -213,7 +213,7 @@ private:
             std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
                 return start_of(a) < start_of(b);
             });
-            // When each lane becomes free, and its track.
+            // The time at which each lane becomes free, and the lane's track.
             std::vector<std::pair<std::uint64_t, std::uint64_t>> lanes;
             for (const Item& item : items) {
                 auto lane = std::find_if(lanes.begin(), lanes.end(), [&](const auto& candidate) {

@@ -353,7 +353,8 @@ private:
         return request == 0 ? rest : fmt::format("{}{}{}", request, rest.empty() ? "" : " ", rest);
     }
 
-    /// Draws where a core does not work, and above it where its speed is another one.
+    /// Draws the times for which a core does not work, and above them those for which its speed is
+    /// another one.
     void draw_conditions(unsigned number, const Core& core, double y) {
         for (const Condition* condition : conditions_) {
             if (condition->core != number)

@@ -113,8 +113,8 @@ int wait_for(pid_t child) {
     return status;
 }
 
-/// Makes a write to a renderer that has ended an error, instead of the end of this process: SIGPIPE
-/// stays pending for this thread and is then removed.
+/// Lets a write to a renderer that has ended fail, without the end of this process: SIGPIPE stays
+/// pending for this thread and is then removed.
 class NoBrokenPipeSignal {
 public:
     NoBrokenPipeSignal() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A timeline: which FC ran on which core when, and its picture.
+// A timeline: the core and the times of each FC, and a picture of them.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct Fc {
     bool high;     ///< ring
     std::uint64_t start_ns;
     std::uint64_t end_ns;
-    /// Number of the request of its client, to distinguish them; 0: not known.
+    /// The number of the client's request, which distinguishes requests; 0: not known.
     std::uint64_t request = 0;
-    std::string what{};     ///< text in place of "FC INDEX" for what is no FC; may be empty
+    std::string what{};     ///< text in place of "FC INDEX" for an item that is no FC; may be empty
     std::uint32_t part = 0; ///< part of a group, from 0; index counts in the part
     std::optional<std::uint32_t> stage{}; ///< stage of a group, from 0; none: not known
 };
@@ -53,14 +53,15 @@ struct Request {
     std::uint64_t end_ns;
 };
 
-/// A part of device time of which nothing is known.
+/// A part of device time that was not recorded.
 struct Unrecorded {
     std::uint64_t from_ns;
     std::uint64_t to_ns;
     std::string reason{}; ///< may be empty
 };
 
-/// A row of a picture that shows not only the cores of one device: any core, or a worker of a pool.
+/// A row of a picture that shows more than the cores of one device: any core, or a worker of a
+/// pool.
 struct Lane {
     std::string name;
     bool rings = true; ///< has HIGH and NORMAL
@@ -86,10 +87,11 @@ struct Timeline {
     /// device.
     std::vector<Lane> lanes{};
     std::vector<Condition> conditions{}; ///< conditions of lanes
-    /// Tasks that have a colour although they may not occur here. Pictures that have the same set
-    /// of tasks, here or in what they show, give each task the same colour.
+    /// Tasks that have a colour although they may not occur here. Pictures with the same set of
+    /// tasks, in this list and in their items together, give each task the same colour.
     std::vector<std::string> tasks{};
-    /// The time that the picture calls 0; it is at most the picture's left edge.
+    /// The time that the picture's labels call 0; it is at most the time of the picture's left
+    /// edge.
     std::uint64_t origin_ns = 0;
 };
 

@@ -80,7 +80,8 @@ WholeFile::~WholeFile() {
         unlink(temporary_.c_str());
 }
 
-// rename() replaces an existing file, linkat() does not: so a file without a name needs both.
+// rename() replaces an existing file, but linkat() does not: so a file without a name needs both
+// calls.
 void WholeFile::take_place() {
     if (!has_name_) {
         unlink(temporary_.c_str()); // left by a process that has ended

@@ -6,9 +6,9 @@
 namespace overtake::timeline {
 
 /// A file that is created or replaced atomically: it is written without a name and then takes its
-/// place. If the file system has no files without names, it is written beside its place, where a
-/// signal may leave it. Devices and pipes are written in place. Errors are thrown as Error, which
-/// names the file.
+/// place. If the file system has no files without names, it is written beside its place, and a
+/// signal that ends the process may leave it there. Devices and pipes are written in place. Errors
+/// are thrown as Error, which names the file.
 class WholeFile {
 public:
     explicit WholeFile(std::string path);

@@ -48,7 +48,7 @@ void write_file(const std::string& path, const std::string& text) {
                     fmt::format("{}: cannot write '{}': {}", path, text, std::strerror(errno)));
 }
 
-/// Returns how many events did not fit the buffers, as the kernel counted.
+/// Returns the kernel's count of the events that did not fit the buffers.
 std::uint64_t lost_events(const std::string& instance) {
     std::uint64_t lost = 0;
     for (const auto& cpu : fs::directory_iterator(instance + "/per_cpu")) {

@@ -30,8 +30,8 @@ public:
     FcTrace(const FcTrace&) = delete;
     FcTrace& operator=(const FcTrace&) = delete;
 
-    /// Returns whether the driver is loaded and its events can be read; otherwise reason() says
-    /// what is missing.
+    /// Returns whether the driver is loaded and its events can be read; otherwise reason() returns
+    /// the reason.
     bool available() const noexcept { return reason_.empty(); }
     const std::string& reason() const noexcept { return reason_; }
 

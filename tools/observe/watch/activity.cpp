@@ -121,8 +121,8 @@ void Activity::describe_waiting(std::map<std::uint32_t, ProcessActivity>& proces
         if (waits_ns < process.waits_ns)
             continue;
         process.waits_ns = waits_ns;
-        // A job that may go to any core waits for whichever is free first: this shows the first
-        // core.
+        // A job that may go to any core waits for the core that is free first: here, it counts as
+        // waiting for the first core.
         const auto core = job.core != 0 ? cores_.find(job.core) : cores_.begin();
         process.behind = core != cores_.end() ? core->second.holder : std::nullopt;
     }

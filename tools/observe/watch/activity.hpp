@@ -29,10 +29,10 @@ struct Holder {
 
 struct CoreActivity {
     unsigned core = 0;
-    double high = 0;                 ///< share of the interval in which it ran HIGH FCs, 0..1
-    double normal = 0;               ///< share in which it ran NORMAL FCs
+    double high = 0;                 ///< share of the interval in which the core ran HIGH FCs, 0..1
+    double normal = 0;               ///< share of the interval in which the core ran NORMAL FCs
     std::uint64_t preemptions = 0;   ///< in the interval
-    std::optional<unsigned> limit{}; ///< the core limit, if it changed while it was watched
+    std::optional<unsigned> limit{}; ///< the core limit, if it changed while the device was watched
     std::optional<Holder> holder{};
 };
 
@@ -51,7 +51,7 @@ struct ProcessActivity {
     std::uint64_t overtaken = 0;
     /// How often a HIGH FC of the process went ahead of a NORMAL job, in the interval.
     std::uint64_t overtakes = 0;
-    /// How long its longest waiting job has waited so far; 0: none waits.
+    /// The time that the process's longest waiting job has waited so far; 0: none waits.
     std::uint64_t waits_ns = 0;
     std::optional<Holder> behind{}; ///< the holder of the core for which that job waits
 };
@@ -113,7 +113,7 @@ private:
         std::uint64_t ended = 0;
         std::uint64_t overtaken = 0;
         std::uint64_t overtakes = 0;
-        std::uint64_t last_ns = 0;                                     ///< when its last event was
+        std::uint64_t last_ns = 0;                                     ///< time of its last event
         std::deque<std::pair<std::uint64_t, std::uint64_t>> latencies; ///< end, latency
     };
 

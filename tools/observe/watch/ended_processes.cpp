@@ -17,8 +17,8 @@ std::optional<std::string> start_time(std::uint32_t pid) {
     std::ifstream file(fmt::format("/proc/{}/stat", pid));
     std::string line;
     if (!std::getline(file, line) || line.rfind(')') == std::string::npos) {
-        // Where /proc hides the processes of other users (hidepid), a signal tests whether one
-        // exists.
+        // Where /proc hides the processes of other users (hidepid), kill() with signal 0 tests
+        // whether a process exists.
         const bool is_gone = kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
         return is_gone ? std::nullopt : std::optional<std::string>("");
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// EndedProcesses: which processes, of those about which something is kept, have ended.
+// EndedProcesses: finds the ended ones among the processes that a caller keeps.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ public:
     explicit EndedProcesses(StartTime start_time = watch::start_time)
         : start_time_(std::move(start_time)) {}
 
-    /// Returns those of `pids` that were gone at the last call, too, so that their last events have
+    /// Returns those of `pids` that were also gone at the last call, so that their last events have
     /// been reported by now, and those whose number another process has by now.
     std::vector<std::uint32_t> look(const std::vector<std::uint32_t>& pids);
 
@@ -38,7 +38,7 @@ private:
     std::map<std::uint32_t, std::optional<std::string>> started_; ///< at the last call of look()
 };
 
-/// Calls EndedProcesses::look() at most once a second, for callers that ask all the time.
+/// Calls EndedProcesses::look() at most once a second, for callers that ask more often.
 class EndedNowAndThen {
 public:
     std::set<std::uint32_t> look(const std::function<std::vector<std::uint32_t>()>& pids);

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 using Inode = std::pair<dev_t, ino_t>;
 
-/// The number of inodes kept as left out. One that is taken later does not count.
+/// The most inodes kept as left out. An inode that is taken later does not count as left out.
 constexpr std::size_t most_left_out = 1u << 12;
 
 /// Returns the user, besides root, whose files are trusted.
@@ -148,7 +148,8 @@ private:
             files_.push_back(std::move(file));
     }
 
-    /// The file, not the process: a descriptor can be passed on from another namespace.
+    /// Whether the file is on a mount of this namespace. The process's namespace does not matter: a
+    /// process can get a descriptor from another namespace.
     bool is_here(int file) const {
         struct statx is {};
         return statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &is) == 0 &&
@@ -164,7 +165,7 @@ private:
 
     const std::set<std::uint64_t> own_mounts_ = own_mounts();
     std::set<Inode> taken_;
-    /// Of the taken inodes; this process's own and the named libraries come first.
+    /// Descriptors of the taken inodes; this process's own and the named libraries come first.
     std::vector<Descriptor> files_;
     std::map<Inode, LeftOut> left_out_;
     std::uint64_t foreign_mounts_ = 0; ///< mappings whose files are not looked at further

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The libraries whose probes are read: those with which no other user can impede a watcher.
+// The libraries whose probes are read: only those with which no other user can impede a watcher.
 //
-// A watcher runs as root, and any user can map any file under any name: in a mount namespace of
-// their own even root's files. Each library that is read costs descriptors, and each probe in it is
-// a breakpoint in all processes that run it.
+// A watcher runs as root. Any user can map any file under any name, and in a mount namespace of
+// their own even files of that namespace's root. Each library that is read costs descriptors, and
+// each probe in it is a breakpoint in all processes that run it.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ enum class LeftOut : std::uint8_t {
     foreign_owner,  ///< a user other than root and the caller owns its file or may write to it
     too_many,       ///< there are more than most_libraries
     no_descriptors, ///< the limit of open files is reached
-    no_probes,      ///< it has no probes that can be attached to
+    no_probes,      ///< it has no probes that can be attached
 };
 inline constexpr std::size_t left_out_count = static_cast<std::size_t>(LeftOut::no_probes) + 1;
 
@@ -34,7 +34,7 @@ public:
         counts_[static_cast<std::size_t>(why)] += count;
     }
     std::uint64_t count(LeftOut why) const { return counts_[static_cast<std::size_t>(why)]; }
-    /// Returns one line, no part of which other users choose; empty: no library was left out.
+    /// Returns one line, which has no text that other users choose; empty: no library was left out.
     std::string text() const;
 
 private:
@@ -46,8 +46,8 @@ struct EngineLibraries {
     /// The most different libraries that are looked at in one process.
     static constexpr std::size_t most_of_process = 64;
 
-    /// A descriptor stays the file that was looked at, whatever becomes of the process and of
-    /// names.
+    /// A descriptor refers to the file that was looked at, even if the process ends or the file's
+    /// name changes.
     std::vector<Descriptor> files{};
     LibrariesLeftOut left_out{};
 };

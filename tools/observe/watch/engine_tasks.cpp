@@ -145,7 +145,8 @@ std::size_t EngineTasks::Process::entries() const {
     return 2 + tasks.size() + engines.size() + announced.size() + models.size() + held;
 }
 
-/// Most announced jobs have been claimed. The rest are the newest, and those that never will be.
+/// Forgets the tags of claimed jobs, once most announced jobs have been claimed. The rest are the
+/// newest jobs, and jobs that will never be claimed.
 void EngineTasks::forget_claimed(Process& process) {
     if (process.announced.size() <= 2 * process.jobs.size() + 64)
         return;
@@ -182,7 +183,7 @@ void EngineTasks::halve(Process& process, std::vector<Event>& events) {
     process.models.clear();
 }
 
-/// Frees an eighth of all entries at once, so that one more entry costs little.
+/// Frees an eighth of all entries at once, so that the next entries need no call.
 void EngineTasks::make_room(std::vector<Event>& events) {
     if (entries_ <= most_entries)
         return;

@@ -59,17 +59,17 @@ struct ProbeHit {
 };
 
 /// The hits of a process must come in the order in which it passed the probes, and the announcement
-/// of a job before the driver's or server's job_queue. It does not matter how long before, because
-/// no two jobs of a process's engines have the same tag.
+/// of a job before the driver's or server's job_queue. The time between the two does not matter,
+/// because no two jobs of a process's engines have the same tag.
 ///
-/// The events of an engine are reported from its first job on that belongs to the source: before
-/// that job, it is not known whether the engine uses this device.
+/// The events of an engine are reported once a job of the engine has been seen on this source's
+/// device: before that job, it is not known whether the engine uses the device.
 ///
-/// A process may pass its probes in any order and with any arguments: that spoils the events of its
-/// own tasks alone. Memory is bounded for each process and for all processes together. Beyond
-/// most_entries, processes of which no job was seen are forgotten, the largest first. Of the
-/// others, again the largest first, those with more than 1/64 of most_entries lose the older half
-/// of what is kept, and smaller ones are forgotten.
+/// A process may pass its probes in any order and with any arguments: this spoils only the events
+/// of its own tasks. Memory is bounded for each process and for all processes together. Beyond
+/// most_entries, processes of which no job was seen are forgotten, the largest first. Then, again
+/// the largest first, processes with more than 1/64 of most_entries lose the older half of their
+/// entries, and smaller ones are forgotten.
 class EngineTasks {
 public:
     /// Tasks, engines, jobs, events and names of all processes: about 300 bytes each.
@@ -80,27 +80,28 @@ public:
     static constexpr std::size_t most_models = 1u << 10; ///< models that have a name
     /// Jobs that are announced and not queued yet; the oldest are forgotten.
     static constexpr std::size_t most_jobs = 1u << 16;
-    /// Events of engines of which no job was seen yet. Beyond it, the events of the engine that has
-    /// the next one are dropped: they come too early to be reported.
+    /// Events of engines of which no job was seen yet. Beyond this number, the held events of the
+    /// engine that has the next event are dropped.
     static constexpr std::size_t most_held = 1u << 12;
 
     /// Returns the events of a hit. There are none if the hit announces a job, if its task came
     /// before the first event, or if no job of its engine was seen.
     std::vector<Event> events_of(const ProbeHit& hit);
     /// Sets `task`, `segment` and `segment_count` of a job_queue of one of these tasks. Returns the
-    /// events to report before `event`: those held back of the job's engine, or, when the context
-    /// of an engine is destroyed, the ends of its tasks.
+    /// events to report before `event`: the job's engine's events that were held back, or, when the
+    /// context of an engine is destroyed, the ends of its tasks.
     std::vector<Event> look_at(Event& event);
     /// Returns the processes that have tasks or engines.
     std::vector<std::uint32_t> processes() const;
     /// Forgets a process, which has ended. Returns the ends of its tasks.
     std::vector<Event> forget(std::uint32_t pid, std::uint64_t time_ns);
     std::size_t live() const noexcept;
-    /// Returns how many tasks were refused: they make no sense, or their process has too many.
+    /// Returns how many tasks were refused: their arguments are impossible, or their process has
+    /// too many tasks.
     std::uint64_t refused() const noexcept { return refused_; }
     /// Returns how many tasks and announced jobs were forgotten to make room for others.
     std::uint64_t dropped() const noexcept { return dropped_; }
-    /// Returns what is kept now, as most_entries counts it.
+    /// Returns the number of entries that are kept now, as most_entries counts them.
     std::size_t entries() const noexcept { return entries_; }
 
 private:

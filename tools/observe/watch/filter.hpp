@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Filter: which events a user wants to see.
+// Filter: the events that a user wants to see.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct Filter {
     std::vector<std::string> models{}; ///< names, or their first eight bytes
     std::vector<std::string> types{};  ///< as event_type_name()
 
-    /// `job`: what Jobs knows of the event's job. If it is null, only an event of a task has a
-    /// priority, and the model is the event's own.
+    /// `job`: the facts that Jobs has about the event's job. If it is null, only an event of a task
+    /// has a priority, and the model is the event's own.
     bool takes(const Event& event, const Job* job) const;
     /// Returns the same for an event of an engine; with any `cores`, it takes none. `model` and
     /// `priority` are those of the event's request; an event about a processor has none.

@@ -66,8 +66,8 @@ const Job* Jobs::follow(const Event& event) {
     job.has_parts |= event.part != 0;
     if (event.type == EventType::fc_start && job.start_ns == 0) {
         job.start_ns = event.time_ns;
-        // A device that lags may start a job a little before the host's clock says that it was
-        // queued.
+        // A device that lags may start a job a little before the time at which the host's clock has
+        // it queued.
         job.queued_ns = std::min(job.queued_ns, job.start_ns);
     }
     if (event.type == EventType::job_done) {

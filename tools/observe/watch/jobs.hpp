@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Jobs: what is known of the job that an event is about. Most events only name the job; job_queue
+// Jobs: the known facts about the job of an event. Most events only name the job; job_queue
 // describes it.
 #pragma once
 
@@ -35,9 +35,9 @@ public:
     /// Jobs whose end was not seen yet; the oldest are forgotten.
     static constexpr std::size_t most_jobs = 1u << 18;
 
-    /// Returns what is known of the event's job, including what this event says. Null if the job
-    /// was queued before the first event, or if the event is not about a job. The result is valid
-    /// until the next call; by then, a job that is over is forgotten.
+    /// Returns the known facts about the event's job, including those of this event. Null if the
+    /// job was queued before the first event, or if the event is not about a job. The result is
+    /// valid until the next call; by then, a job that is over is forgotten.
     const Job* follow(const Event& event);
     std::size_t living() const noexcept { return jobs_.size(); }
     /// Returns the processes of the jobs that live.

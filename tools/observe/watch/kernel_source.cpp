@@ -71,7 +71,7 @@ void require_tracepoints() {
                                         std::strerror(errno)));
 }
 
-/// A source that also reports engines.
+/// A source that also reports events of engines.
 class TellsOfEngines {
 public:
     virtual ~TellsOfEngines() = default;
@@ -92,7 +92,7 @@ bool is_any_wanted(const EngineChoice& engines) {
     return engines.wanted || engines.processors || engines.runs;
 }
 
-/// Moves as many events as there is room for; returns how many.
+/// Moves as many events as there is room for. Returns their number.
 std::size_t move_first(std::deque<Event>& from, std::span<Event> out) {
     const std::size_t count = std::min(out.size(), from.size());
     const auto end = from.begin() + static_cast<std::ptrdiff_t>(count);
@@ -224,7 +224,7 @@ private:
         }
     }
 
-    /// Attaches the events that begin something last, so that no beginning is seen without its end.
+    /// Attaches the events of beginnings last, so that no beginning is seen without its end.
     void attach() {
         for (std::size_t i = event_type_count; i-- > 0;) {
             if (!formats_[i])
@@ -263,7 +263,7 @@ private:
         }
     }
 
-    /// Attaches all probes of a library. Returns 0, or why none could be attached.
+    /// Attaches all probes of a library. Returns 0, or the error for which none could be attached.
     int attach_probes_of(const Descriptor& library) {
         std::vector<std::unique_ptr<bpf_link, Closer>> links;
         int error = 0;
@@ -296,7 +296,8 @@ private:
         else if (bytes >= sizeof(copied_probe) && copy.type >= COPIED_PROBE_TYPE &&
                  copy.type < COPIED_PROBE_TYPE + probe_count)
             self.take_probe(*static_cast<const copied_probe*>(data));
-        // A process that makes events without end fills the ring, not the memory of this process.
+        // A process that makes events without end fills the ring, but not the memory of this
+        // process.
         return std::max(self.pending_.size(), self.processor_events_.size()) < most_pending
                    ? 0
                    : -EAGAIN;

@@ -11,7 +11,7 @@
 
 namespace overtake::watch {
 
-/// The events of engines that are reported.
+/// The choice of the events of engines that are reported.
 struct EngineChoice {
     bool wanted = false;     ///< all events
     bool processors = false; ///< the state of the processors of engines with several
@@ -45,8 +45,8 @@ std::vector<ProcessorEvent> take_processor_events(EventSource& source);
 /// open_kernel_events() does.
 std::unique_ptr<EventSource> open_engine_events(const EngineChoice& engines);
 
-/// Returns one line that says which engines the source does not report, and why. Empty: it reports
-/// all engines, or it does not read probes.
+/// Returns one line that names the engines that the source does not report, with the reasons.
+/// Empty: it reports all engines, or it does not read probes.
 std::string engines_left_out(const EventSource& source);
 
 } // namespace overtake::watch

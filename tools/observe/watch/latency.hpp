@@ -27,8 +27,8 @@ public:
         /// From the start of the first FC to the end, ns, including FCs that went ahead in between.
         Spread run;
         Spread total;                  ///< from the queue to the end, ns
-        std::uint64_t failed = 0;      ///< jobs that failed or never started; not in the above
-        std::uint64_t preemptions = 0; ///< preemptions of the jobs in the above
+        std::uint64_t failed = 0;      ///< jobs that failed or never started; not in the spreads
+        std::uint64_t preemptions = 0; ///< preemptions of the jobs that count above
         std::uint64_t last = 0;        ///< the number of its last job among all jobs
 
         std::size_t entries() const { return 8 + wait.entries() + run.entries() + total.entries(); }

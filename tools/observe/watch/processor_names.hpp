@@ -28,7 +28,8 @@ public:
         std::string processor{}; ///< empty: not known
     };
 
-    /// Returns what is known of the event's request and processor, including what this event says.
+    /// Returns the known facts about the event's request and processor, including those of this
+    /// event.
     About follow(const ProcessorEvent& event);
     std::vector<std::uint32_t> processes() const { return table_.processes(); }
     void forget(const std::set<std::uint32_t>& pids);

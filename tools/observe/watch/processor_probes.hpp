@@ -9,7 +9,7 @@
 namespace overtake::watch {
 
 /// Returns the event of a probe of an engine with several processors; nothing for another probe, or
-/// for arguments that make no sense.
+/// for impossible arguments.
 std::optional<ProcessorEvent> processor_event_of(const ProbeHit& hit);
 
 } // namespace overtake::watch

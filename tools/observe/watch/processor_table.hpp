@@ -17,10 +17,10 @@ namespace overtake::watch {
 
 struct ProcessorRow {
     std::uint32_t pid = 0;
-    /// Its number in the process, from 1, in the order in which engines were seen.
+    /// The engine's number in the process, from 1, in the order in which engines were seen.
     std::uint32_t engine = 0;
     ProcessorEvent last{};  ///< its last event of type processor
-    double busy = 0;        ///< share of the interval that it was busy, over all workers, 0..1
+    double busy = 0;        ///< the processor's busy share of the interval, over all workers, 0..1
     std::uint64_t runs = 0; ///< runs done in the interval
 };
 

@@ -14,7 +14,7 @@ constexpr unsigned steps = 1u << step_bits;
 
 } // namespace
 
-/// Below 128, each value is a step; above, each power of two has 128 steps.
+/// Each value below 128 has a step of its own; above, each power of two has 128 steps.
 unsigned Spread::step_of(std::uint64_t value) {
     if (value < steps)
         return static_cast<unsigned>(value);

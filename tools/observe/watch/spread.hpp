@@ -10,7 +10,7 @@
 namespace overtake::watch {
 
 /// Counts values by their binary logarithm, in 128 steps to a power of two. A percentile is at most
-/// 1/128 above the value that it stands for, and never above the greatest value.
+/// 1/128 above the exact value, and never above the greatest value.
 class Spread {
 public:
     void add(std::uint64_t value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// TracepointFormat: where the fields of a tracepoint's record are, from tracefs.
+// TracepointFormat: the places of the fields in a tracepoint's record, from tracefs.
 #pragma once
 
 #include <cstdint>

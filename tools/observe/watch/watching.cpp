@@ -26,8 +26,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* first_node = "/dev/accel/accel0";
 constexpr std::size_t events_at_a_time = 4096;
-/// Short enough for a person and for a ring of 65,536 events; long enough to cost the device
-/// nothing.
+/// Short enough for a person and for a ring of 65,536 events; long enough not to slow the device
+/// down.
 constexpr std::chrono::milliseconds nap{10};
 
 std::atomic<bool> stopped{false};
@@ -122,7 +122,7 @@ void watch(EventSource& source, double seconds, const std::function<bool(const E
     std::vector<Event> events(events_at_a_time);
     for (;;) {
         const bool is_last = stopped || (seconds != 0 && Clock::now() >= end);
-        // Events that happened before are seen as well, but not without end.
+        // Events that happened before are passed on as well, in at most 64 rounds.
         for (std::size_t rounds = 0; rounds < 64; rounds++) {
             const std::size_t count = source.read(events, 0);
             for (const Event& event : std::span(events).first(count))

@@ -22,28 +22,29 @@ namespace overtake::watch {
 struct Watched {
     std::shared_ptr<Device> device; ///< null for a kernel device
     std::unique_ptr<EventSource> events;
-    /// Pids in events are pids here.
+    /// Whether pids in events are pids in this PID namespace.
     bool knows_processes = false;
 };
 
-/// Raises the limit of open files as far as this process may: for commands, not libraries.
+/// Raises the limit of open files as far as this process may. For commands, not for libraries.
 void raise_descriptor_limit();
 
-/// Forgets what is kept of ended processes after events were lost: the events of their ends may be
+/// Forgets the entries of ended processes after events were lost: the events of their ends may be
 /// among the lost ones.
 class Expiry {
 public:
     using Pids = std::vector<std::uint32_t>;
 
-    /// `pids` returns the processes of which something is kept. `forget` is called with those that
-    /// have ended.
+    /// `pids` returns the processes that have entries. `forget` is called with those that have
+    /// ended.
     Expiry(const Watched& watched, std::function<Pids()> pids,
            std::function<void(const std::set<std::uint32_t>&)> forget,
            std::chrono::milliseconds interval = std::chrono::seconds(1))
         : watched_(watched), pids_(std::move(pids)), forget_(std::move(forget)),
           interval_(interval) {}
 
-    /// Call it regularly: it looks once an interval, and only after events were lost.
+    /// Call rest() regularly: it looks for ended processes once an interval, and only after events
+    /// were lost.
     void rest();
 
 private:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Overtake: run compiled networks on an NPU that preempts, and simulate what it would do.
+"""Overtake: run compiled networks on an NPU that preempts, or simulate them.
 
     import numpy, overtake
 
@@ -14,9 +14,9 @@
     for event in overtake.trace(device, seconds=10):
         print(event["time_ns"], event["event"], event.get("tag"))
 
-Errors are overtake.Error, with an errno value as `code`. Threads may share everything here. A
-child of os.fork() opens a device of its own: calls on what its parent opened raise Error with
-the code errno.ENOTSUP.
+Errors are overtake.Error, with an errno value as `code`. Threads may share all objects of this
+package. A child of os.fork() opens a device of its own: calls on objects that its parent opened
+raise Error with the code errno.ENOTSUP.
 """
 
 from ._core import PRIORITY_HIGH, Device, Model, Task, Tensor, __version__
@@ -30,7 +30,7 @@ from ._trace import Trace, trace
 __all__ = ["PRIORITY_HIGH", "Device", "Error", "Model", "Session", "Simulation", "Sweep", "Task", "Tensor", "Trace",
            "__version__", "bundled_scenarios", "open_device", "simulate", "sweep", "trace"]
 
-for _name in __all__:  # their names in tracebacks and pickles
+for _name in __all__:  # the classes' names in tracebacks and pickles
     if isinstance(globals()[_name], type):
         globals()[_name].__module__ = "overtake"
 del _name

@@ -3,7 +3,7 @@
 
 
 class Error(RuntimeError):
-    """Something that libovertake refuses, or the failure of a request.
+    """A call that libovertake refuses, or the failure of a request.
 
     `code` is an errno value greater than 0, such as errno.EINVAL; str() is one line that names the
     place and, where there is one, the remedy.

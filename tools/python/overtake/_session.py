@@ -18,13 +18,13 @@ _loops: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting]" = weakr
 
 @atexit.register
 def _close_sessions() -> None:
-    """Closes all sessions: what the interpreter lends to devices must come back before it ends."""
+    """Closes all sessions: at the interpreter's end, no device may still use its arrays."""
     for session in list(_sessions):
         session.close()
 
 
 class _Waiting:
-    """The futures of one event loop, and its notifier: none of our threads runs Python."""
+    """The futures of one event loop, and its notifier: no thread of an engine runs Python."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.notifier = _core.Notifier()
@@ -52,20 +52,20 @@ class Session(_core.Session):
     `max_priority` is the highest priority that its requests may have (255 needs CAP_SYS_NICE on a
     kernel device, and the permission of a server). `core_limit` is requested while the session is
     open, and needs max_priority 255. Up to `task_limit` requests below priority 255 are in progress
-    at a time, and `slots` of them share a core. `workers` threads compute what the device does not.
-    With `service=True`, requests wait in one queue with those of all other processes that use it,
-    and the device's administrator chooses slots and task limit. `processors` names several
-    processors behind one coordinator, as `overtake perf --processors` does, and `policy` how the
-    coordinator schedules. `times` is a file of `overtake profile`: how long runs of the model take
-    on these processors. `drop` says which requests with a deadline (`slo`) the coordinator drops:
-    "never", "late" or "predicted" to be late. `record` is the record level. Level 1 records what
-    runs on the device in its second run and replays it from then on, with the same results. Level 2
-    does so from the first run, refuses what cannot be recorded, and keeps no more of the model than
-    running needs: `model` then has a name, inputs and outputs, and the file is freed when the
-    program has dropped its Model. `cpu_threads` (1 to 64) threads compute a convolution or a matrix
-    product of the CPU for each of the workers. `cpu_layout` says how values between operators of
-    the CPU lie in memory: "planes", "blocked", or "auto", which is what the model's file says, or
-    else the fastest layout. Results are the same.
+    at a time, and `slots` of them share a core. `workers` threads compute the CPU segments. With
+    `service=True`, requests wait in one queue with those of all other processes that use it, and
+    the device's administrator chooses slots and task limit. `processors` names several processors
+    behind one coordinator, as `overtake perf --processors` does, and `policy` names the
+    coordinator's policy. `times` is a file of `overtake profile`: the times of runs of the model on
+    these processors. `drop` selects the requests with a deadline (`slo`) that the coordinator
+    drops: "never", "late" or "predicted" to be late. `record` is the record level. Level 1 records
+    what runs on the device in its second run and replays it from then on, with the same results.
+    Level 2 does so from the first run, refuses what cannot be recorded, and keeps no more of the
+    model than running needs: `model` then has a name, inputs and outputs, and the file is freed
+    when the program has dropped its Model. `cpu_threads` (1 to 64) threads compute a convolution or
+    a matrix product of the CPU for each of the workers. `cpu_layout` is the memory layout of values
+    between operators of the CPU: "planes", "blocked", or "auto", which is the layout of the model's
+    file, or else the fastest layout. Results are the same.
 
     The model is uploaded to the device unless another session has done that. Any thread may use a
     session. It is also a context manager, which closes it. Raises Error: EPERM, which names the
@@ -124,7 +124,7 @@ class Session(_core.Session):
 
     async def run_async(self, inputs: Mapping[str, np.ndarray], *, priority: int = 0, custom_id: int = 0,
                         core: int = 0, on: str = "", slo: float | None = None) -> dict[str, np.ndarray]:
-        """Does the same as run() in a coroutine: the event loop continues, without another thread.
+        """Does the same as run() in a coroutine: the event loop continues, without another Python thread.
 
         Cancelling the coroutine cancels the request. The loop needs add_reader(), which asyncio's
         loops on Linux have.

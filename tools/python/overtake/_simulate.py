@@ -62,7 +62,7 @@ class Simulation:
 
     @functools.cached_property
     def summary(self) -> dict[str, Any]:
-        """The JSON of `overtake sim --json`: latencies, utilisation, where the time went."""
+        """The JSON of `overtake sim --json`: latencies, utilisation, times by cause."""
         return json.loads(self._run.summary)
 
     @property
@@ -80,7 +80,7 @@ def simulate(scenario: Mapping[str, Any] | str | os.PathLike, *, seed: int | Non
 
     `scenario` is the document as a dict, the path of a JSON file, or the name of a bundled scenario
     (bundled_scenarios()). `settings` changes keys as --set does: {"loads.camera.priority": 255}.
-    `seed` is the seed of everything random. The summary leaves out the first `warm_up` and the last
+    `seed` is the seed of all random numbers. The summary leaves out the first `warm_up` and the last
     `drain` microseconds of the run; the arrays have the whole run. Files that a dict names are
     relative to the working directory; files that a file names are relative to its directory.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a scenario comes from, for simulate() and sweep()."""
+"""The document of a scenario, for simulate() and sweep()."""
 
 import json
 import os

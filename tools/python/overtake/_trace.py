@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""trace: what happens on a device, event by event."""
+"""trace: the events of a device, one by one."""
 
 import asyncio
 from typing import Any
@@ -40,7 +40,7 @@ class Trace:
         return self._source.lost
 
     def close(self) -> None:
-        """Ends the trace: a thread that waits for an event gets none. Closing twice is allowed."""
+        """Ends the trace: a thread that waits for an event gets none. A second call is allowed."""
         self._source.close()
 
     def __enter__(self) -> "Trace":
