@@ -105,7 +105,8 @@ static const struct row rows[] = {
 	{ "COPY, short pixels apart", OVERTAKE_OP_COPY, 0, 0, 2, 128, 32, 40, 0, 0,
 	  2 * (2 * 60 + 128 * (4 + 32 / 2)) },
 	{ "COPY, large pixels", OVERTAKE_OP_COPY, 0, 0, 1, 2, 2048, 0, 0, 0, 60 + 4 + 4096 / 2 },
-	{ "COPY, pixels apart", OVERTAKE_OP_COPY, 0, 0, 3, 5, 65, 80, 0, 0, 15 * (60 + 4 + 65 / 2) },
+	{ "COPY, pixels apart", OVERTAKE_OP_COPY, 0, 0, 3, 5, 65, 80, 0, 0,
+	  15 * (60 + 4 + 2 * 8 + 65 / 2) },
 	{ "COPY, far inputs", OVERTAKE_OP_COPY, 0, 0, 3, 5, 16, FAR, 0, 0,
 	  3 * (60 + 5 * (4 + PAGE + 16 / 2)) },
 	{ "COPY, far outputs", OVERTAKE_OP_COPY, 0, 0, 3, 5, 16, 0, 0, FAR,
@@ -132,7 +133,8 @@ static const struct row int16_rows[] = {
 	  128 * (80 + 2 * 5 + 2 * PAGE + 1 * PAGE + PAGE + 2 * PAGE) },
 	{ "MATMUL, 16 bits", OVERTAKE_OP_MATMUL, 0, 0, 1, 3, 16, 0, 0, 0,
 	  3 * 2 * (80 + 8 * (2 + 4)) },
-	{ "COPY, 16 bits", OVERTAKE_OP_COPY, 0, 0, 3, 5, 40, 88, 0, 0, 15 * (60 + 4 + 80 / 2) },
+	{ "COPY, 16 bits", OVERTAKE_OP_COPY, 0, 0, 3, 5, 40, 88, 0, 0,
+	  15 * (60 + 4 + 2 * 8 + 80 / 2) },
 	{ "ADD, 16 bits", OVERTAKE_OP_ADD, 0, 0, 3, 5, 16, 0, 0, 0, 3 * (80 + 5 * 16) },
 };
 

@@ -8,11 +8,21 @@
 #define RUN_WORK	60
 /* Work of a pixel of a run of short pixels, and the bytes that one of work copies. */
 #define PIXEL_WORK	4
+/* Work of a tensor whose pixels are in different cache lines, below OVT_SIMD_FAR. */
+#define LINE_BYTES	64u
+#define LINE_WORK	8u
 #define WORK_BYTES	2u
 
 /* A run has one pixel, or up to SHORT_PIXELS pixels of at most SHORT_BYTES. */
 #define SHORT_BYTES	64u
 #define SHORT_PIXELS	64u
+
+static u32 apart_work(u32 pixel_stride)
+{
+	if (pixel_stride < LINE_BYTES)
+		return 0;
+	return pixel_stride < OVT_SIMD_FAR ? LINE_WORK : OVT_SIMD_FAR_WORK;
+}
 
 static __always_inline void copy_bytes(s8 *out, const s8 *in, u32 bytes)
 {
@@ -38,8 +48,8 @@ bool ovt_simd_copy(const struct overtake_insn *insn, const struct ovt_operands *
 	const bool rows = ovt_simd_is_dense(&insn->out) && ovt_simd_is_dense(&insn->in[0]);
 	const u32 size = ovt_element_bytes(&insn->out);
 	const bool is_short = !rows && insn->out.channels <= SHORT_BYTES / size;
-	const u32 far = rows ? 0 : ovt_simd_store_work(insn) +
-				   ovt_simd_far_work(insn->in[0].pixel_stride);
+	const u32 far = rows ? 0 : apart_work(insn->out.pixel_stride) +
+				   apart_work(insn->in[0].pixel_stride);
 	bool more;
 
 	(void)scratch;

@@ -53,14 +53,15 @@ std::shared_ptr<Allocation> ScratchMemory::take(std::size_t bytes) {
     return std::make_shared<Lent>(shared_from_this(), std::move(memory));
 }
 
-/// Takes the smallest that has room.  A small job does not get memory that is much larger.
+/// Takes the smallest that has room.  A job does not get memory that is
+/// more than an eighth larger: all of the memory stays charged while the job has it.
 std::unique_ptr<PrivateAllocation> ScratchMemory::take_kept(std::size_t bytes) noexcept {
     const std::size_t wanted = round_to_pages(bytes);
     const std::lock_guard lock(mutex_);
     auto best = kept_.end();
     for (auto memory = kept_.begin(); memory != kept_.end(); ++memory) {
         const std::size_t size = (*memory)->size();
-        if (size >= wanted && size <= 2 * wanted &&
+        if (size >= wanted && size <= wanted + wanted / 8 &&
             (best == kept_.end() || size <= (*best)->size()))
             best = memory;
     }

@@ -120,6 +120,7 @@ void ServedClient::run() noexcept {
     client_.delivery.stop();
     client_.disposal.stop();
     client_.addresses.reset(); // its buffers
+    client_.scratch->give_back();
     Descriptor connection;
     {
         const std::lock_guard lock(connection_mutex_);
