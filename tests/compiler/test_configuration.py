@@ -384,8 +384,12 @@ class Nv12(Pictures):
         self.assertIn("input_type_rt nv12", self.refusal(write(rgb, "resizer")))
         self.assertIn("input_source: y: names no input; input_name has x",
                       self.refusal(write(nv12, {"y": "resizer", "x": "ddr"})))  # fmt: skip
-        result = succeed("compile", "-c", write(nv12, {"y": "ddr", "x": "resizer"}), "-q")
-        self.assertTrue(info(self.directory / "even.ovm")["inputs"][0]["from_resizer"], result)
+        result = overtake("compile", "-c", write(nv12, {"y": "ddr", "x": "resizer"}))
+        self.assertIn("warning: input_source: y: names no input", result.stderr)
+        self.assertTrue(info(self.directory / "even.ovm")["inputs"][0]["from_resizer"])
+        unnamed = {key: value for key, value in nv12.items() if key != "input_name"}
+        self.assertIn("input_source: x: is for one of several inputs; add input_name",
+                      self.refusal(write(unnamed, {"x": "resizer", "y": "ddr"})))  # fmt: skip
 
 
 class Refusals(Case):

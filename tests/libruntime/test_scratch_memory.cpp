@@ -86,37 +86,62 @@ TEST_F(ScratchMemoryTest, AJobTakesNoMemoryOfMuchMoreThanItsSize) {
     EXPECT_EQ(scratch->kept_bytes(), 188 * kibibyte);
 }
 
-TEST_F(ScratchMemoryTest, WhatIsKeptIsBounded) {
+TEST_F(ScratchMemoryTest, AtMostSomePiecesAreKept) {
     std::vector<std::shared_ptr<Allocation>> jobs;
-    for (std::size_t i = 0; i < ScratchMemory::most_kept + 5; i++)
+    for (std::size_t i = 0; i < ScratchMemory::most_pieces + 5; i++) {
         jobs.push_back(scratch->take(4096));
-    std::byte* const last = jobs.back()->data();
-    for (auto& job : jobs)
-        job.reset();
-    EXPECT_EQ(scratch->kept_bytes(), ScratchMemory::most_kept * round_to_pages(4096));
-    EXPECT_EQ(account->bytes(), scratch->kept_bytes());
-    bool has_last = false; // the oldest five were freed
-    for (std::size_t i = 0; i < ScratchMemory::most_kept; i++) {
-        jobs.push_back(scratch->take(4096));
-        has_last = has_last || jobs.back()->data() == last;
+        EXPECT_EQ(jobs.back()->is_quick_to_free(), i < ScratchMemory::most_pieces);
     }
-    EXPECT_TRUE(has_last);
     jobs.clear();
+    EXPECT_EQ(scratch->kept_bytes(), ScratchMemory::most_pieces * round_to_pages(4096));
+    EXPECT_EQ(account->bytes(), scratch->kept_bytes());
+}
 
-    for (int i = 0; i < 3; i++)
-        jobs.push_back(scratch->take(3 * mebibyte));
+TEST_F(ScratchMemoryTest, NewSizesReplaceTheOldest) {
+    std::vector<std::shared_ptr<Allocation>> jobs;
+    for (std::size_t i = 0; i < ScratchMemory::most_pieces; i++)
+        jobs.push_back(scratch->take(4096));
     jobs.clear();
-    EXPECT_EQ(scratch->kept_bytes(), 6 * mebibyte);
+    for (int i = 0; i < 3; i++) // the third one would make it 9 MiB
+        jobs.push_back(scratch->take(3 * mebibyte));
+    EXPECT_TRUE(jobs[1]->is_quick_to_free());
+    EXPECT_FALSE(jobs[2]->is_quick_to_free());
+    jobs.clear();
+    EXPECT_EQ(scratch->kept_bytes(),
+              6 * mebibyte + (ScratchMemory::most_pieces - 2) * round_to_pages(4096));
+    use(5 * mebibyte); // all that is older goes, but for the last 3 MiB
+    EXPECT_EQ(scratch->kept_bytes(), 8 * mebibyte);
     EXPECT_EQ(account->bytes(), scratch->kept_bytes());
 }
 
 TEST_F(ScratchMemoryTest, LargeMemoryIsNotKept) {
-    EXPECT_FALSE(scratch->take(ScratchMemory::most_kept_bytes + 1)->is_quick_to_free());
+    EXPECT_FALSE(scratch->take(ScratchMemory::most_bytes + 1)->is_quick_to_free());
     EXPECT_EQ(account->bytes(), 0u);
-    EXPECT_TRUE(scratch->take(ScratchMemory::most_kept_bytes)->is_quick_to_free());
-    EXPECT_EQ(account->bytes(), ScratchMemory::most_kept_bytes);
+    EXPECT_TRUE(scratch->take(ScratchMemory::most_bytes)->is_quick_to_free());
+    EXPECT_EQ(account->bytes(), ScratchMemory::most_bytes);
     scratch.reset();
     EXPECT_EQ(account->bytes(), 0u);
+}
+
+TEST(ScratchMemory, JobsThatFitTheLimitFitInAnyOrder) {
+    auto account = std::make_shared<MemoryAccount>(12 * mebibyte);
+    const auto scratch = ScratchMemory::make(account, true);
+    scratch->take(8 * mebibyte).reset();
+    const auto small = scratch->take(4 * mebibyte);
+    const auto large = scratch->take(8 * mebibyte);
+    EXPECT_EQ(account->bytes(), 12 * mebibyte);
+}
+
+TEST(ScratchMemory, IsGivenBackPieceByPiece) {
+    auto account = std::make_shared<MemoryAccount>(mebibyte);
+    const auto scratch = ScratchMemory::make(account, true);
+    {
+        const auto one = scratch->take(300 * kibibyte);
+        const auto two = scratch->take(400 * kibibyte);
+    }
+    account->charge(500 * kibibyte); // needs one of them
+    EXPECT_EQ(account->bytes() - 500 * kibibyte, scratch->kept_bytes());
+    EXPECT_NE(scratch->kept_bytes(), 0u);
 }
 
 TEST_F(ScratchMemoryTest, AJobOutlivesItsClient) {
@@ -177,7 +202,7 @@ TEST(ScratchMemory, ManyThreadsStayInsideTheirShare) {
     for (int i = 0; i < 2; i++)
         clients.push_back(ScratchMemory::make(std::make_shared<MemoryAccount>(share, user), true));
     const auto work = [&](std::size_t thread) {
-        for (std::size_t i = 0; i < 2000; i++) {
+        for (std::size_t i = 0; i < 400; i++) {
             const std::size_t bytes = (1 + (i * 7 + thread * 3) % 40) * 16 * kibibyte;
             try {
                 const auto memory = clients[thread % clients.size()]->take(bytes);

@@ -36,9 +36,8 @@ bool MemoryAccount::take_bytes(std::size_t bytes, std::size_t& held) noexcept {
 
 void MemoryAccount::charge(std::size_t bytes) {
     std::size_t held = 0;
-    if (!take_bytes(bytes, held)) {
-        give_back_reserves();
-        if (!take_bytes(bytes, held))
+    while (!take_bytes(bytes, held)) {
+        if (!free_own_reserve())
             throw Error(ENOSPC, fmt::format("device memory: {} bytes more; {}", bytes,
                                             limit_text(OVERTAKE_LIMIT_CLIENT_BYTES, most_, held)));
     }
@@ -66,11 +65,9 @@ bool MemoryAccount::take_own_mapping() noexcept {
 }
 
 bool MemoryAccount::take_mapping() noexcept {
-    if (!take_own_mapping()) {
-        give_back_reserves();
-        if (!take_own_mapping())
+    while (!take_own_mapping())
+        if (!free_own_reserve())
             return false;
-    }
     if (!all_ || all_->take_mapping())
         return true;
     mappings_--;
@@ -108,16 +105,29 @@ void MemoryAccount::remove_reserve(Reserve& reserve) noexcept {
         all_->remove_reserve(reserve);
 }
 
-void MemoryAccount::give_back_reserves() noexcept {
+bool MemoryAccount::free_own_reserve() noexcept {
+    std::unique_ptr<Allocation> freed; // without the lock
     const std::lock_guard lock(reserves_mutex_);
-    for (Reserve* const reserve : reserves_)
-        reserve->give_back();
+    for (Reserve* const reserve : reserves_) {
+        freed = reserve->give_back();
+        if (freed)
+            return true;
+    }
+    return false;
 }
 
-PrivateAllocation::PrivateAllocation(std::shared_ptr<MemoryAccount> account, std::size_t bytes)
-    : charge_(std::move(account), round_to_pages(bytes)) {
+bool MemoryAccount::free_reserve() noexcept {
+    return free_own_reserve() || (all_ && all_->free_reserve());
+}
+
+PrivateAllocation::PrivateAllocation(const std::shared_ptr<MemoryAccount>& account,
+                                     std::size_t bytes)
+    : charge_(account, round_to_pages(bytes)) {
     size_ = round_to_pages(bytes);
-    void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory = MAP_FAILED;
+    do {
+        memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    } while (memory == MAP_FAILED && account->free_reserve());
     if (memory == MAP_FAILED)
         throw Error(ENOMEM, fmt::format("device memory: no {} bytes left in this process", size_));
     data_ = static_cast<std::byte*>(memory);

@@ -17,11 +17,14 @@
 
 namespace overtake {
 
+class Allocation;
+
 /// Memory that is kept for later, and that an account takes back when it has no room.
 class Reserve {
 public:
-    /// Frees the memory that nothing uses.  Called from any thread.
-    virtual void give_back() noexcept = 0;
+    /// Returns a piece of memory that nothing uses; null: there is none.  Called from any thread,
+    /// with a lock of the account held: it is quick.
+    virtual std::unique_ptr<Allocation> give_back() noexcept = 0;
 
 protected:
     ~Reserve() = default;
@@ -36,8 +39,8 @@ public:
                            std::shared_ptr<MemoryAccount> all = nullptr,
                            std::size_t most_mappings = SIZE_MAX)
         : most_(most), most_mappings_(most_mappings), all_(std::move(all)) {}
-    /// Reserves of the account are given back before charge() or add_mapping() refuses.  Throws
-    /// Error ENOSPC above the most bytes.
+    /// charge() and add_mapping() free memory of the account's reserves, piece by piece until there
+    /// is room, before they refuse.  Throws Error ENOSPC above the most bytes.
     void charge(std::size_t bytes);
     void release(std::size_t bytes) noexcept;
     /// Adds a mapping, whose bytes were charged before.  Throws Error ENOSPC above the most
@@ -47,6 +50,9 @@ public:
     /// `reserve` is charged to this account, and lives until it is removed.
     void add_reserve(Reserve& reserve);
     void remove_reserve(Reserve& reserve) noexcept;
+    /// Frees a piece of memory of this account's reserves, or of those of all accounts together;
+    /// returns false if there is none.
+    bool free_reserve() noexcept;
     std::size_t bytes() const noexcept { return bytes_.load(); }
     std::size_t most() const noexcept { return most_; }
 
@@ -54,7 +60,7 @@ private:
     bool take_bytes(std::size_t bytes, std::size_t& held) noexcept;
     bool take_mapping() noexcept;
     bool take_own_mapping() noexcept;
-    void give_back_reserves() noexcept;
+    bool free_own_reserve() noexcept;
 
     const std::size_t most_;
     const std::size_t most_mappings_;
@@ -123,7 +129,7 @@ public:
 
     std::byte* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
-    /// Whether freeing it usually takes no system call.
+    /// Whether freeing it takes no system call.
     virtual bool is_quick_to_free() const noexcept { return false; }
 
 protected:
@@ -136,7 +142,7 @@ protected:
 class PrivateAllocation final : public Allocation {
 public:
     /// `bytes` is rounded up to pages.  Throws Error ENOSPC or ENOMEM.
-    PrivateAllocation(std::shared_ptr<MemoryAccount> account, std::size_t bytes);
+    PrivateAllocation(const std::shared_ptr<MemoryAccount>& account, std::size_t bytes);
     ~PrivateAllocation() override;
 
 private:

@@ -9,12 +9,16 @@ namespace overtake {
 /// Memory that a job has until it is freed.
 class ScratchMemory::Lent final : public Allocation {
 public:
-    Lent(std::shared_ptr<ScratchMemory> owner, std::unique_ptr<PrivateAllocation> memory)
-        : owner_(std::move(owner)), memory_(std::move(memory)) {
+    explicit Lent(std::shared_ptr<ScratchMemory> owner) : owner_(std::move(owner)) {}
+    ~Lent() override {
+        if (memory_)
+            owner_->keep(std::move(memory_));
+    }
+    void hold(std::unique_ptr<PrivateAllocation> memory) noexcept {
+        memory_ = std::move(memory);
         data_ = memory_->data();
         size_ = memory_->size();
     }
-    ~Lent() override { owner_->keep(std::move(memory_)); }
     bool is_quick_to_free() const noexcept override { return true; }
 
 private:
@@ -24,7 +28,7 @@ private:
 
 ScratchMemory::ScratchMemory(std::shared_ptr<MemoryAccount> account, bool is_written)
     : account_(std::move(account)), is_written_(is_written) {
-    kept_.reserve(most_kept);
+    kept_.reserve(most_pieces);
     try {
         account_->add_reserve(*this);
     } catch (...) {
@@ -43,20 +47,23 @@ std::shared_ptr<ScratchMemory> ScratchMemory::make(std::shared_ptr<MemoryAccount
 }
 
 std::shared_ptr<Allocation> ScratchMemory::take(std::size_t bytes) {
-    if (round_to_pages(bytes) > most_kept_bytes)
-        return std::make_shared<PrivateAllocation>(account_, bytes);
-    std::unique_ptr<PrivateAllocation> memory = take_kept(bytes);
+    const std::size_t wanted = round_to_pages(bytes);
+    auto lent = std::make_shared<Lent>(shared_from_this()); // throws before memory is counted
+    std::unique_ptr<PrivateAllocation> memory = take_kept(wanted);
     if (memory && is_written_)
         std::memset(memory->data(), 0, bytes);
-    if (!memory)
+    if (!memory) {
         memory = std::make_unique<PrivateAllocation>(account_, bytes);
-    return std::make_shared<Lent>(shared_from_this(), std::move(memory));
+        if (!has_room_for(wanted))
+            return memory;
+    }
+    lent->hold(std::move(memory));
+    return lent;
 }
 
-/// Takes the smallest that has room.  A job does not get memory that is
-/// more than an eighth larger: all of the memory stays charged while the job has it.
-std::unique_ptr<PrivateAllocation> ScratchMemory::take_kept(std::size_t bytes) noexcept {
-    const std::size_t wanted = round_to_pages(bytes);
+/// Takes the smallest that fits.  A job does not get memory that is more than an eighth larger: all
+/// of the memory stays charged while the job has it.
+std::unique_ptr<PrivateAllocation> ScratchMemory::take_kept(std::size_t wanted) noexcept {
     const std::lock_guard lock(mutex_);
     auto best = kept_.end();
     for (auto memory = kept_.begin(); memory != kept_.end(); ++memory) {
@@ -73,27 +80,32 @@ std::unique_ptr<PrivateAllocation> ScratchMemory::take_kept(std::size_t bytes) n
     return taken;
 }
 
-void ScratchMemory::keep(std::unique_ptr<PrivateAllocation> memory) noexcept {
+/// Counts memory that is about to be lent, if it can be kept later.  Frees the oldest kept memory
+/// for it.
+bool ScratchMemory::has_room_for(std::size_t bytes) noexcept {
     while (true) {
         std::unique_ptr<PrivateAllocation> oldest; // is freed without the lock
         const std::lock_guard lock(mutex_);
-        if (kept_.size() < most_kept && kept_bytes_ + memory->size() <= most_kept_bytes) {
-            kept_bytes_ += memory->size();
-            kept_.push_back(std::move(memory)); // the vector has room
-            return;
+        if (pieces_ - kept_.size() >= most_pieces || bytes_ - kept_bytes_ + bytes > most_bytes)
+            return false;
+        if (pieces_ < most_pieces && bytes_ + bytes <= most_bytes) {
+            pieces_++;
+            bytes_ += bytes;
+            return true;
         }
         oldest = take_oldest();
     }
 }
 
-void ScratchMemory::give_back() noexcept {
-    for (bool is_empty = false; !is_empty;) {
-        std::unique_ptr<PrivateAllocation> oldest; // is freed without the lock
-        const std::lock_guard lock(mutex_);
-        is_empty = kept_.empty();
-        if (!is_empty)
-            oldest = take_oldest();
-    }
+void ScratchMemory::keep(std::unique_ptr<PrivateAllocation> memory) noexcept {
+    const std::lock_guard lock(mutex_);
+    kept_bytes_ += memory->size();
+    kept_.push_back(std::move(memory)); // the vector has room for all pieces
+}
+
+std::unique_ptr<Allocation> ScratchMemory::give_back() noexcept {
+    const std::lock_guard lock(mutex_);
+    return kept_.empty() ? nullptr : take_oldest();
 }
 
 /// Called with the lock held; something is kept.
@@ -101,6 +113,8 @@ std::unique_ptr<PrivateAllocation> ScratchMemory::take_oldest() noexcept {
     std::unique_ptr<PrivateAllocation> oldest = std::move(kept_.front());
     kept_.erase(kept_.begin());
     kept_bytes_ -= oldest->size();
+    bytes_ -= oldest->size();
+    pieces_--;
     return oldest;
 }
 

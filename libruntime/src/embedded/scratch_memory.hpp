@@ -19,9 +19,10 @@ namespace overtake {
 /// account, only jobs of the same client get it, and take() zeroes it first.  Thread safe.
 class ScratchMemory final : public Reserve, public std::enable_shared_from_this<ScratchMemory> {
 public:
-    /// Bounds of the memory that is kept and that no job uses.
-    static constexpr std::size_t most_kept_bytes = std::size_t{8} << 20;
-    static constexpr std::size_t most_kept = 16;
+    /// Bounds of the memory that is kept, or that will be when its job is freed.  Other jobs have
+    /// memory of their own.
+    static constexpr std::size_t most_bytes = std::size_t{8} << 20;
+    static constexpr std::size_t most_pieces = 16;
 
     /// `is_written`: jobs compute, so that memory which is used again must be zeroed.
     static std::shared_ptr<ScratchMemory> make(std::shared_ptr<MemoryAccount> account,
@@ -30,7 +31,7 @@ public:
 
     /// Returns at least `bytes` bytes that are 0.  Throws Error ENOSPC or ENOMEM.
     std::shared_ptr<Allocation> take(std::size_t bytes);
-    void give_back() noexcept override;
+    std::unique_ptr<Allocation> give_back() noexcept override;
 
     const std::shared_ptr<MemoryAccount>& account() const noexcept { return account_; }
     /// Returns the bytes that are kept and that no job uses.
@@ -41,7 +42,8 @@ private:
     using Kept = std::vector<std::unique_ptr<PrivateAllocation>>;
 
     ScratchMemory(std::shared_ptr<MemoryAccount> account, bool is_written);
-    std::unique_ptr<PrivateAllocation> take_kept(std::size_t bytes) noexcept;
+    std::unique_ptr<PrivateAllocation> take_kept(std::size_t wanted) noexcept;
+    bool has_room_for(std::size_t bytes) noexcept;
     void keep(std::unique_ptr<PrivateAllocation> memory) noexcept;
     std::unique_ptr<PrivateAllocation> take_oldest() noexcept;
 
@@ -50,6 +52,8 @@ private:
     mutable std::mutex mutex_;
     Kept kept_; ///< the oldest first
     std::size_t kept_bytes_ = 0;
+    std::size_t bytes_ = 0;  ///< of kept memory, and of lent memory that comes back
+    std::size_t pieces_ = 0; ///< of this memory
 };
 
 } // namespace overtake

@@ -75,8 +75,7 @@ ServedClient::ServedClient(std::shared_ptr<SharedDevice> device, std::uint64_t i
                            UserShare share)
     : device_(std::move(device)), peer_(std::move(peer)), share_(std::move(share)), sources_(1) {
     client_.memory = std::make_shared<MemoryAccount>(OVERTAKE_MAX_CLIENT_BYTES, share_.memory);
-    client_.scratch =
-        ScratchMemory::make(client_.memory, device_->host.info().mode != OVERTAKE_MODE_TIMED);
+    client_.scratch = ScratchMemory::make(client_.memory, device_->computes);
     // Trusted clients are few, and have to be able to look when memory is used up.
     if (!peer_.is_trusted)
         charge_.emplace(client_.memory, connection_bytes);
@@ -120,7 +119,8 @@ void ServedClient::run() noexcept {
     client_.delivery.stop();
     client_.disposal.stop();
     client_.addresses.reset(); // its buffers
-    client_.scratch->give_back();
+    while (client_.scratch->give_back()) {
+    }
     Descriptor connection;
     {
         const std::lock_guard lock(connection_mutex_);

@@ -65,9 +65,11 @@ protected:
 /// The data that all clients of a server share.  It lives as long as one of their threads does.
 struct SharedDevice {
     SharedDevice(const EmbeddedOptions& options, const SharedOptions& shared, std::string who)
-        : host(options, shared), allowed(std::move(who)) {}
+        : host(options, shared), computes(options.mode != OVERTAKE_MODE_TIMED),
+          allowed(std::move(who)) {}
 
     FirmwareHost host;
+    const bool computes; ///< the cores write results and scratch
     const std::shared_ptr<std::atomic<bool>> ends = std::make_shared<std::atomic<bool>>(false);
     const std::string allowed; ///< the users who may use priority 255, in words
     EventFlag ended;           ///< each client raises it when it is over

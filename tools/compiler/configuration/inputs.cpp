@@ -147,11 +147,13 @@ private:
     InputOptions options_;
 };
 
-/// A name that is no input's would be ignored, and its input read from memory.
+/// The input of a name that is no input's would be read from memory, without a word.
 void check_sources(const InputLists& lists, const std::vector<InputOptions>& inputs,
                    ConfigurationProblems& problems) {
-    if (!lists.source || !lists.source->is_map() || lists.name.empty())
+    if (!lists.source || !lists.source->is_map())
         return;
+    if (lists.name.empty() && lists.source->entries().size() == 1)
+        return; // it belongs to the only input
     std::vector<std::string> names;
     for (const InputOptions& input : inputs)
         names.push_back(input.name);
@@ -160,7 +162,9 @@ void check_sources(const InputLists& lists, const std::vector<InputOptions>& inp
             if (std::ranges::find(names, name) != names.end())
                 return;
             const std::string reason =
-                fmt::format("names no input; input_name has {}", fmt::join(names, ", "));
+                lists.name.empty()
+                    ? "is for one of several inputs; add input_name, with the inputs' names"
+                    : fmt::format("names no input; input_name has {}", fmt::join(names, ", "));
             if (is_resizer(source))
                 source.refuse(reason);
             source.warn(reason);
