@@ -167,7 +167,8 @@ void check_sources(const InputLists& lists, const std::vector<InputOptions>& inp
                     : fmt::format("names no input; input_name has {}", fmt::join(names, ", "));
             if (is_resizer(source))
                 source.refuse(reason);
-            source.warn(reason);
+            if (!lists.name.empty())
+                source.warn(reason);
         });
 }
 
